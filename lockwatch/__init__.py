@@ -1,0 +1,69 @@
+"""Advisory locks with a TTL in a table of your own SQL database, and a terminal dashboard to watch and settle them.
+
+import lockwatch
+
+with lockwatch.connect() as service:
+lock = service.acquire("plan", "p1", "worker-1", ttl_seconds=60)
+...
+service.release("plan", "p1", "worker-1")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from lockwatch.core.errors import (
+        DatabaseBusyError,
+        DatabaseError,
+        LockConflictError,
+        LockExpiredError,
+        LockwatchError,
+        LossReason,
+        ValidationError,
+    )
+    from lockwatch.core.model import (
+        DEFAULT_LOCK_TTL_SECS,
+        MAX_LOCK_TTL_SECS,
+        MIN_LOCK_TTL_SECS,
+        Lock,
+        LockSnapshot,
+        Outcome,
+        OutcomeKind,
+    )
+    from lockwatch.core.service import LockService
+    from lockwatch.core.watcher import Watcher
+    from lockwatch.database import connect, upgrade
+
+__all__ = [
+    "DEFAULT_LOCK_TTL_SECS",
+    "MAX_LOCK_TTL_SECS",
+    "MIN_LOCK_TTL_SECS",
+    "DatabaseBusyError",
+    "DatabaseError",
+    "Lock",
+    "LockConflictError",
+    "LockExpiredError",
+    "LockService",
+    "LockSnapshot",
+    "LockwatchError",
+    "LossReason",
+    "Outcome",
+    "OutcomeKind",
+    "ValidationError",
+    "Watcher",
+    "connect",
+    "upgrade",
+]
+
+# Names are looked up where they are defined when they are first used: `lockwatch --help` needs no database.
+_MODULES: Final = ("lockwatch.core.errors", "lockwatch.core.model", "lockwatch.core.service", "lockwatch.database")
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        for module in map(import_module, _MODULES):
+            if hasattr(module, name):
+                return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,84 @@
+"""One driver connection in autocommit, whose errors are ours."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, TypeAlias
+
+from lockwatch.core.dialects import Clock, Dialect
+
+Parameters: TypeAlias = Mapping[str, object]
+
+
+class Connection:
+    """One driver connection. What the driver raises comes out as DatabaseError."""
+
+    __slots__ = ("_dialect", "_driver", "_failure", "identity", "ids_never_return")
+
+    def __init__(self, driver: Any, failure: type[Exception], dialect: Dialect, identity: Hashable) -> None:
+        self._driver = driver
+        self._failure = failure
+        self._dialect = dialect
+        self.identity = identity
+        self.ids_never_return = False
+        """Whether the table's ids can serve as fencing tokens."""
+
+    def prepare(self, clock: Clock) -> None:
+        """Make a new connection ready, and look at the table.
+
+        Raises:
+            DatabaseError: the table is missing or not lockwatch's, or the database cannot be used.
+        """
+        with self._translated():
+            self._dialect.prepare(self._driver, clock)
+            self.check_table()
+
+    def check_table(self) -> None:
+        """Look at the table again.
+
+        Raises:
+            DatabaseError: it is missing, or not lockwatch's.
+        """
+        with self._translated():
+            self.ids_never_return = self._dialect.check_table(self._driver)
+
+    def rows(self, sql: str, parameters: Parameters | tuple[()] = ()) -> list[Any]:
+        """All rows that one statement gives. Outside a transaction it has committed when this returns."""
+        try:
+            return self._driver.execute(sql, parameters).fetchall()  # type: ignore[no-any-return]
+        except self._failure as error:
+            raise self._dialect.translate(error) from error
+
+    def count(self, sql: str, many: Iterable[Parameters]) -> int:
+        """How many rows a statement changed, run once for each of `many`."""
+        with self._translated():
+            return int(self._driver.executemany(sql, many).rowcount)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """A transaction that may write from its start on. Rolled back if the body raises."""
+        self.rows(self._dialect.begin)
+        try:
+            yield
+            self.rows("COMMIT")
+        except BaseException:
+            with suppress(self._failure):  # the first error is the one that tells
+                self._driver.rollback()
+            raise
+
+    def data_version(self) -> object:
+        """A value that changes when somebody else changes the database; None where there is no such thing."""
+        return self.rows(self._dialect.data_version)[0] if self._dialect.data_version else None
+
+    def close(self) -> None:
+        """Give it up; that a broken one cannot be closed in good order is no news."""
+        with suppress(self._failure):
+            self._driver.close()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except self._failure as error:
+            raise self._dialect.translate(error) from error

@@ -1,0 +1,105 @@
+"""What can go wrong, as one tree.
+
+    LockwatchError            1   the root: catch it to catch all of them
+      ValidationError         2   an argument breaks a rule; nothing was done (also a ValueError)
+      LockConflictError       3   somebody else holds the resource
+      LockExpiredError        4   the lease to renew is no longer there to be renewed
+      DatabaseError           5   unreachable, or its schema is not ours; the driver's error is the cause
+        DatabaseBusyError     5   another connection kept it locked for longer than the timeout
+
+The number is `exit_code`, with which the command line ends.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, ClassVar
+
+from lockwatch.core.text import clean, duration, shorten
+
+if TYPE_CHECKING:
+    from lockwatch.core.model import Lock
+
+
+class LossReason(StrEnum):
+    """Why a lease is no longer its owner's."""
+
+    EXPIRED = "expired"
+    TAKEN_OVER = "taken over"
+    REMOVED = "removed"
+    UNREADABLE = "unreadable"
+
+
+class LockwatchError(Exception):
+    """Anything that lockwatch raises on purpose."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class ValidationError(LockwatchError, ValueError):
+    """An argument breaks a rule; nothing was done."""
+
+    exit_code = 2
+
+    def __init__(self, argument: str, given: object, rule: str) -> None:
+        self.argument = argument
+        self.rule = rule
+        super().__init__(f"{argument}: {rule}; got {_shown(given)}")
+
+
+class LockConflictError(LockwatchError):
+    """Somebody else holds the resource: `holder` is that lock, judged at `now`."""
+
+    exit_code = 3
+
+    def __init__(self, holder: Lock, now: datetime) -> None:
+        self.holder = holder
+        self.now = now
+        super().__init__(f"{clean(holder.resource)} is held by {describe_holder(holder, now)}")
+
+
+class LockExpiredError(LockwatchError):
+    """There is no live lease to renew: `reason` says why, `holder` who has the resource now, if anybody."""
+
+    exit_code = 4
+
+    def __init__(self, resource: str, owner_id: str, reason: LossReason, now: datetime, found: Lock | None) -> None:
+        self.reason = reason
+        self.holder = found if reason is LossReason.TAKEN_OVER else None
+        super().__init__(f"the lock of {clean(owner_id)} on {clean(resource)} {_loss(reason, now, found)}")
+
+
+class DatabaseError(LockwatchError):
+    """The database cannot be reached or used, or its schema is not ours. The driver's error is `__cause__`."""
+
+    exit_code = 5
+
+
+class DatabaseBusyError(DatabaseError):
+    """Another connection kept the database locked for longer than the timeout; nothing was changed."""
+
+
+def describe_holder(lock: Lock, now: datetime) -> str:
+    """Who holds a lock, since when and for how much longer, in words that are safe on a terminal."""
+    owner = clean(lock.owner_id)
+    since = f" since {lock.acquired_at:%Y-%m-%d %H:%M:%SZ}" if lock.acquired_at else ""
+    if lock.expires_at is None:
+        return f"{owner}{since}; its expiry {clean(lock.expires_text)!r} cannot be read, so only a person may remove it"
+    if lock.is_expired(now):
+        return f"{owner}{since}, stale for {duration(-lock.remaining(now))} (fence {lock.id})"
+    return f"{owner}{since}, for another {duration(lock.remaining(now))} (fence {lock.id})"
+
+
+def _loss(reason: LossReason, now: datetime, found: Lock | None) -> str:
+    if found is None:
+        return "is not there: it was released or removed, or never acquired"
+    if reason is LossReason.TAKEN_OVER:
+        return f"was taken over: held by {describe_holder(found, now)}"
+    if reason is LossReason.UNREADABLE:
+        return f"cannot be renewed: its expiry {clean(found.expires_text)!r} cannot be read"
+    return f"expired {duration(-found.remaining(now))} ago"
+
+
+def _shown(given: object) -> str:
+    return clean(shorten(repr(given), 60))

@@ -1,0 +1,126 @@
+"""The tables that a service holds open: on connections of its own, in autocommit, kept between calls.
+
+A held connection with statements compiled once is several times as fast as a pool's checkout for each call, and
+what a caller does with connections of its own (a transaction, an exhausted pool) cannot reach it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Final, TypeAlias
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError
+
+from lockwatch.core.connection import Connection
+from lockwatch.core.dialects import DIALECTS, Clock
+from lockwatch.core.errors import DatabaseError, LockConflictError, LockExpiredError, LockwatchError
+from lockwatch.core.statements import Statements
+from lockwatch.core.table import LockTable
+
+Identity: TypeAlias = Callable[[], Hashable]
+"""Tells what the database's address leads to at this moment; DatabaseError if it leads nowhere."""
+
+MAX_IDLE: Final = 8
+"""How many connections stay open between calls; more are open only while more threads call at once."""
+
+_abandoned: Final[list[LockTable]] = []
+"""A parent's tables, seen from a forked child: to close them, or let them be collected, would hurt the parent."""
+
+
+class HeldTables:
+    """A service's open tables. Any number of threads may `use` them at once; each gets one of its own."""
+
+    def __init__(self, engine: Engine, clock: Clock, identity: Identity | None) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._identity = identity or (lambda: None)
+        self._statements = Statements(engine.dialect)
+        self._dialect = DIALECTS[engine.dialect.name]
+        self._failure: type[Exception] = engine.dialect.loaded_dbapi.Error
+        self._idle: deque[LockTable] = deque()
+        self._owner_pid = os.getpid()
+        self._closed = False
+
+    @contextmanager
+    def use(self) -> Iterator[LockTable]:
+        """The table for one call. Its connection is kept afterwards unless the call failed.
+
+        Raises:
+            DatabaseError: the database cannot be opened, or its file is not the one that was opened before.
+            LockwatchError: closed.
+        """
+        table = self._take()
+        try:
+            yield table
+        except (LockConflictError, LockExpiredError):
+            self._give_back(table)
+            raise
+        except BaseException:
+            table.connection.close()
+            raise
+        else:
+            self._give_back(table)
+
+    def close(self) -> None:
+        """Close what is idle now, and what is in use as soon as its call ends. No call can start any more."""
+        self._closed = True
+        self._close_idle()
+
+    def _take(self) -> LockTable:
+        if self._closed:
+            raise LockwatchError("the lock service is closed")
+        if os.getpid() != self._owner_pid:
+            self._leave_to_parent()
+        try:
+            identity = self._identity()
+        except DatabaseError:
+            self._close_idle()
+            raise
+        try:
+            table = self._idle.pop()
+        except IndexError:
+            return self._open(identity)
+        if table.connection.identity != identity:
+            table.connection.close()
+            self._close_idle()
+            raise DatabaseError("the database file was replaced since it was opened; the next call opens the new one")
+        return table
+
+    def _open(self, identity: Hashable) -> LockTable:
+        try:
+            pooled = self._engine.raw_connection()
+        except DBAPIError as error:
+            cause = error.orig if isinstance(error.orig, Exception) else error
+            raise self._dialect.translate(cause) from cause
+        connection = Connection(pooled.dbapi_connection, self._failure, self._dialect, identity)
+        pooled.detach()
+        try:
+            connection.prepare(self._clock)
+            if self._identity() != identity:
+                raise DatabaseError("the database file was replaced while it was opened")
+        except BaseException:
+            connection.close()
+            raise
+        return LockTable(connection, self._statements)
+
+    def _give_back(self, table: LockTable) -> None:
+        if len(self._idle) >= MAX_IDLE:
+            table.connection.close()
+            return
+        self._idle.append(table)
+        if self._closed:
+            self._close_idle()
+
+    def _close_idle(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().connection.close()
+
+    def _leave_to_parent(self) -> None:
+        _abandoned.extend(self._idle)
+        self._idle = deque()
+        self._owner_pid = os.getpid()

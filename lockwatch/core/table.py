@@ -1,0 +1,144 @@
+"""The statements as calls on one connection: arguments in, locks out. Nothing is decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from lockwatch.core.connection import Connection, Parameters
+from lockwatch.core.model import Cell, Key, Lock, as_text
+from lockwatch.core.statements import Statements
+from lockwatch.core.timestamps import from_text, to_text, written
+
+PAGE_SIZE: Final = 1000
+"""How many rows a scan reads at once, and a clean-up deletes in one transaction."""
+
+
+class Scanned(NamedTuple):
+    """What a scan reads of a row: which it is, and when it expires."""
+
+    id: int
+    owner_id: Cell
+    expires: Cell
+
+    def is_expired(self, now: datetime) -> bool:
+        """Whether its time is up. An expiry that cannot be read is not."""
+        moment = from_text(as_text(self.expires))
+        return moment is not None and moment <= now
+
+
+class LockTable:
+    """The table of locks, seen through one connection."""
+
+    __slots__ = ("_sql", "connection")
+
+    def __init__(self, connection: Connection, statements: Statements) -> None:
+        self.connection = connection
+        self._sql = statements
+
+    def now(self) -> datetime:
+        """The moment, by the clock that judges."""
+        ((text,),) = self.connection.rows(self._sql.now)
+        return written(text)
+
+    def insert(self, key: Key, owner_id: str, ttl_seconds: float) -> Lock | None:
+        """A new lease that starts now; None if the resource has a row."""
+        resource_type, resource_id = key
+        rows = self.connection.rows(
+            self._sql.insert,
+            {"owner": owner_id, "type": resource_type, "resource": resource_id, "ttl": ttl_seconds},
+        )
+        if not rows:
+            return None
+        number, acquired, expires = rows[0]
+        return Lock(
+            id=number,
+            owner_id=owner_id,
+            resource_type=resource_type,
+            resource_id=resource_id,
+            acquired_at=written(acquired),
+            expires_at=written(expires),
+            expires_text=expires,
+        )
+
+    def find(self, key: Key) -> tuple[Lock, datetime] | None:
+        """The resource's row, whatever its state, and the moment it was read."""
+        rows = self.connection.rows(self._sql.find, {"type": key.resource_type, "resource": key.resource_id})
+        if not rows:
+            return None
+        *row, now = rows[0]
+        return Lock.from_row(row), written(now)
+
+    def find_again(self, seen: Lock) -> Lock | None:
+        """What is there now instead of a lock that was seen: the row with its id, or else of its resource."""
+        rows = self.connection.rows(self._sql.find_id, {"lock": seen.id}) or self.connection.rows(
+            self._sql.find_stored, {"type": _bound(seen.resource_type), "resource": _bound(seen.resource_id)}
+        )
+        return Lock.from_row(rows[0]) if rows else None
+
+    def of_owner(self, owner_id: str) -> list[Lock]:
+        """All rows of one owner."""
+        return [Lock.from_row(row) for row in self.connection.rows(self._sql.of_owner, {"owner": owner_id})]
+
+    def all(self) -> tuple[Lock, ...]:
+        """All rows, ordered by id."""
+        return tuple(map(Lock.from_row, self.connection.rows(self._sql.all)))
+
+    def scan(self) -> Iterator[list[Scanned]]:
+        """All rows in the order of their ids, a page at a time. Rows may change between pages."""
+        after = -(2**63)
+        while page := self.connection.rows(self._sql.page, {"after": after, "size": PAGE_SIZE}):
+            yield [Scanned(*row) for row in page]
+            after = page[-1][0]
+
+    def extend(self, lock: Lock, ttl_seconds: float) -> Lock | None:
+        """That very lease with an expiry `ttl_seconds` from now; None if it changed since, or is not live."""
+        if lock.expires_at is None:
+            return None
+        parameters = {**_very_row(lock), "live_until": to_text(lock.expires_at), "ttl": ttl_seconds}
+        rows = self.connection.rows(self._sql.extend, parameters)
+        if not rows:
+            return None
+        ((expires,),) = rows
+        return replace(lock, expires_at=written(expires), expires_text=expires)
+
+    def end(self, lock: Lock) -> datetime | None:
+        """Delete that very row: the moment it was done, or None if it changed since."""
+        rows = self.connection.rows(self._sql.end, _very_row(lock))
+        return written(rows[0][0]) if rows else None
+
+    def delete(self, locks: Iterable[Lock]) -> int:
+        """Delete those very rows in one transaction: how many of them had not changed since."""
+        return self._delete([_very_row(lock) for lock in locks])
+
+    def delete_scanned(self, scanned: Sequence[Scanned]) -> int:
+        """Delete those very rows in one transaction: how many of them had not changed since."""
+        return self._delete(
+            [
+                {"lock": row.id, "owner": _bound(as_text(row.owner_id)), "expires": _bound(as_text(row.expires))}
+                for row in scanned
+            ]
+        )
+
+    def _delete(self, rows: Sequence[Parameters]) -> int:
+        if not rows:
+            return 0
+        with self.connection.transaction():
+            return self.connection.count(self._sql.delete, rows)
+
+
+def _very_row(lock: Lock) -> dict[str, object]:
+    return {"lock": lock.id, "owner": _bound(lock.owner_id), "expires": _bound(lock.expires_text)}
+
+
+def _bound(text: str) -> str | bytes:
+    """Text as a driver takes it: bytes that were no text go back as the bytes they were."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogateescape")
+    return text

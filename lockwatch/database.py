@@ -1,0 +1,232 @@
+"""From a URL to an engine; where the migrations are; upgrading to their head, and whether that is done."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import threading
+from collections.abc import Hashable, Iterable
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.pool import NullPool
+
+from lockwatch import settings
+from lockwatch.core.dialects import SQLITE, Clock
+from lockwatch.core.errors import DatabaseError, ValidationError
+from lockwatch.core.service import LockService
+from lockwatch.core.text import clean
+from lockwatch.core.timestamps import utc_now
+
+HEAD_REVISION: Final = "m4_001_concurrency_locks"
+"""The newest migration. Said here so that to compare with it costs no import of alembic; a test holds it true."""
+VERSION_TABLE: Final = "lockwatch_version"
+"""Alembic's table, of a name of its own: an application's database may have an `alembic_version`."""
+BUSY_TIMEOUT_SECS: Final = 5.0
+"""How long a statement waits while another connection keeps the file locked."""
+UPGRADE_TIMEOUT_SECS: Final = 60.0
+"""How long an upgrade waits for another upgrade of the same file."""
+
+_one_upgrade: Final = threading.Lock()  # alembic keeps its context in module globals
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """One database: an SQLite file, by its absolute path."""
+
+    path: Path
+
+    @classmethod
+    def from_url(cls, url: str) -> Database:
+        """The database that a URL names: `sqlite:///relative.db` or `sqlite:////absolute.db`.
+
+        Raises:
+            ValidationError: it is no URL, or not one that lockwatch serves. The message holds no password.
+        """
+        rule = "must be the URL of an SQLite file, like sqlite:///locks.db"
+        try:
+            parsed = make_url(url)
+        except (ArgumentError, ValueError, TypeError):
+            raise ValidationError("database", _scheme(url), rule) from None
+        if parsed.drivername not in ("sqlite", "sqlite+pysqlite") or parsed.host:
+            raise ValidationError("database", f"{parsed.drivername}://…", rule)
+        if parsed.query:
+            raise ValidationError("database", url, f"{rule}, without parameters")
+        if not parsed.database or parsed.database.startswith((":", "file:")):
+            raise ValidationError("database", url, f"{rule}; one in memory is seen by a single connection")
+        if "\0" in parsed.database:
+            raise ValidationError("database", url, f"{rule}, without a NUL character")
+        return cls(Path(parsed.database).absolute())
+
+    @property
+    def name(self) -> str:
+        """What people call it: the file's path, safe to show."""
+        return clean(str(self.path))
+
+    def identity(self) -> Hashable:
+        """Which file the path leads to now: device and inode.
+
+        Raises:
+            DatabaseError: to none, or to something that is not a file.
+        """
+        try:
+            found = os.stat(self.path)
+        except OSError as error:
+            raise DatabaseError(
+                f"there is no database file {self.name} ({error.strerror}); `lockwatch db upgrade` makes it"
+            ) from error
+        if not stat.S_ISREG(found.st_mode):
+            raise DatabaseError(f"{self.name} is not a file")
+        return found.st_dev, found.st_ino
+
+    def engine(self) -> Engine:
+        """An engine whose connections are in autocommit, are not pooled, and never create the file."""
+        return create_engine(
+            "sqlite://",
+            creator=lambda: self._connect("rw", BUSY_TIMEOUT_SECS),
+            poolclass=NullPool,
+            isolation_level="AUTOCOMMIT",
+            paramstyle="named",
+        )
+
+    def revision(self) -> str | None:
+        """The migration that the database is at; None if it has none of ours, or does not exist.
+
+        Raises:
+            DatabaseError: it cannot be read.
+        """
+        if not self.path.exists():
+            return None
+        self.identity()
+        try:
+            with closing(self._connect("rw", BUSY_TIMEOUT_SECS)) as connection:
+                return _revision(connection)
+        except sqlite3.Error as error:
+            raise SQLITE.translate(error) from error
+
+    def is_at_head(self) -> bool:
+        """Whether nothing is left to upgrade."""
+        return self.revision() == HEAD_REVISION
+
+    def upgrade(self) -> bool:
+        """Make the file if there is none, and bring it to the newest migration: whether anything was left to do.
+
+        A table `locks` that fits is adopted with its rows. Several processes may do this at once; one does it.
+
+        Raises:
+            DatabaseError: it cannot be written, or has a table `locks` that does not fit. Nothing was changed.
+        """
+        if self.path.exists():
+            self.identity()
+        engine = create_engine(
+            "sqlite://", creator=lambda: self._connect("rwc", UPGRADE_TIMEOUT_SECS), poolclass=NullPool
+        )
+        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(SQLITE.begin))
+        try:
+            with _one_upgrade, engine.begin() as connection:
+                before = _revision(connection.connection.dbapi_connection)
+                if before != HEAD_REVISION:
+                    _run_migrations(connection)
+            self._use_write_ahead_log()
+        except DBAPIError as error:
+            raise SQLITE.translate(error.orig or error) from error.orig  # type: ignore[arg-type]
+        return before != HEAD_REVISION
+
+    def _connect(self, mode: str, timeout: float) -> sqlite3.Connection:
+        return sqlite3.connect(
+            f"file:{quote(os.fsencode(self.path))}?mode={mode}",
+            uri=True,
+            timeout=timeout,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+
+    def _use_write_ahead_log(self) -> None:
+        # Readers then never wait for a writer. Where it cannot be had, locks are right all the same;
+        # diagnostics tell.
+        with suppress(sqlite3.OperationalError), closing(self._connect("rw", BUSY_TIMEOUT_SECS)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+
+
+def connect(
+    url: str | None = None, *, clock: Clock = utc_now, resource_types: Iterable[str] | None = None
+) -> LockService:
+    """A lock service on a database; nothing is opened before its first call.
+
+    Args:
+        url: `sqlite:///locks.db`, say. Such a database is never made or upgraded unasked: `lockwatch db upgrade`
+            does that. None: $LOCKWATCH_DATABASE_URL, then a file in the user's data folder, made and upgraded here.
+        clock: aware now, for tests.
+        resource_types: types allowed beside `plan` and `project`. None: $LOCKWATCH_RESOURCE_TYPES.
+
+    Raises:
+        ValidationError: the URL or a type breaks a rule.
+        DatabaseError: the default file cannot be made or upgraded.
+    """
+    database = open_database(url)
+    types = settings.resource_types() if resource_types is None else resource_types
+    return LockService(database.engine(), clock=clock, resource_types=types, identity=database.identity)
+
+
+def open_database(url: str | None = None) -> Database:
+    """The database of `url`, of the environment, or the default one; only the last is made and upgraded.
+
+    Raises:
+        ValidationError: the URL breaks a rule.
+        DatabaseError: the default file cannot be made or upgraded.
+    """
+    url = url if url is not None else settings.database_url()
+    if url is not None:
+        return Database.from_url(url)
+    database = Database(settings.default_database())
+    try:
+        database.path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DatabaseError(f"the folder of {database.name} cannot be made ({error.strerror})") from error
+    if not database.is_at_head():
+        database.upgrade()
+    return database
+
+
+def upgrade(url: str | None = None) -> bool:
+    """Make and upgrade the database of `url`: whether anything was left to do. See `Database.upgrade`."""
+    return Database.from_url(url).upgrade() if url is not None else open_database().upgrade()
+
+
+def migrations_path() -> Path:
+    """The folder of the migrations: inside the package in a wheel, beside it in a checkout.
+
+    In this order: beside a wheel's package there could be another project's `migrations`.
+    """
+    package = Path(__file__).parent
+    inside = package / "migrations"
+    return inside if inside.is_dir() else package.parent / "migrations"
+
+
+def _revision(connection: sqlite3.Connection) -> str | None:
+    (count,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = ?", (VERSION_TABLE,)).fetchone()
+    if not count:
+        return None
+    row = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchone()  # noqa: S608 a constant of ours
+    return row[0] if row else None
+
+
+def _run_migrations(connection: Connection) -> None:
+    from alembic import command  # late: a third of a second, and only a first use needs it
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(migrations_path()).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def _scheme(url: object) -> str:
+    """What may be said of a URL that cannot be read: all before its `://`, since a password may come after it."""
+    return f"{url.partition('://')[0]}://…" if isinstance(url, str) and "://" in url else type(url).__name__

@@ -1,0 +1,121 @@
+"""The table of locks: made, or adopted from a program that used the same six columns.
+
+A table that is adopted is rebuilt with its rows and ids, so that its ids never come back (AUTOINCREMENT) and every
+rule of the schema holds. One that does not fit is refused by the name of what differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+
+from lockwatch.core.errors import DatabaseError
+
+revision = "m4_001_concurrency_locks"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+_COLUMNS = ("id", "owner_id", "resource_type", "resource_id", "acquired_at", "expires_at")
+_ADOPTED = "lockwatch_adopted_locks"
+
+
+def upgrade() -> None:
+    """Make the table, or adopt the one that is there."""
+    connection = op.get_bind()
+    differences = list(_differences(connection)) if _exists(connection) else None
+    if differences:
+        raise DatabaseError(f"the table `locks` is not lockwatch's, and was left as it is: {'; '.join(differences)}")
+    if differences is None:
+        _create("locks")
+    else:
+        _rebuild(connection)
+    op.create_index("ix_locks_expires_at", "locks", ["expires_at"])
+    op.create_index("ix_locks_owner_id", "locks", ["owner_id"])
+
+
+def downgrade() -> None:
+    """Drop the table with its locks."""
+    op.drop_table("locks")
+
+
+def _exists(connection: sa.Connection) -> bool:
+    return bool(connection.scalar(sa.text("SELECT count(*) FROM sqlite_master WHERE lower(name) = 'locks'")))
+
+
+def _differences(connection: sa.Connection) -> Iterator[str]:
+    inspector = sa.inspect(connection)
+    if "locks" not in (name.lower() for name in inspector.get_table_names()):
+        yield "it is a view"
+        return
+    types = {column["name"]: column["type"] for column in inspector.get_columns("locks")}
+    yield from (f"it has no column {name}" for name in _COLUMNS if name not in types)
+    yield from (f"it has a column {name} of its own" for name in types if name not in _COLUMNS)
+    if set(types) != set(_COLUMNS):
+        return
+    if inspector.get_pk_constraint("locks")["constrained_columns"] != ["id"] or type(types["id"]) is not sa.INTEGER:
+        yield "id is not an INTEGER PRIMARY KEY"
+    yield from (f"{name} is {types[name]}, not text" for name in _COLUMNS[1:] if not isinstance(types[name], sa.String))
+    if ["resource_id", "resource_type"] not in _unique_keys(inspector):
+        yield "it has no unique constraint on (resource_type, resource_id)"
+    yield from (f"{name} has a NULL" for name in _COLUMNS if _has_null(connection, name))
+    triggers = connection.scalar(
+        sa.text("SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND lower(tbl_name) = 'locks'")
+    )
+    if triggers:
+        yield "it has triggers, which a rebuild would lose"
+
+
+def _unique_keys(inspector: sa.Inspector) -> list[list[Any]]:
+    constraints = [list(constraint["column_names"]) for constraint in inspector.get_unique_constraints("locks")]
+    indexes = [
+        list(index["column_names"])
+        for index in inspector.get_indexes("locks")
+        if index["unique"] and "sqlite_where" not in index.get("dialect_options", {})
+    ]
+    return [sorted(names, key=str) for names in constraints + indexes]
+
+
+def _has_null(connection: sa.Connection, name: str) -> bool:
+    column: sa.ColumnClause[object] = sa.column(name)
+    nulls = sa.select(column).select_from(sa.table("locks")).where(column.is_(None)).limit(1)
+    return connection.execute(nulls).first() is not None
+
+
+def _create(name: str) -> None:
+    op.create_table(
+        name,
+        sa.Column("id", sa.Integer, primary_key=True, autoincrement=True, nullable=False),
+        sa.Column("owner_id", sa.String(255), nullable=False),
+        sa.Column("resource_type", sa.String(50), nullable=False),
+        sa.Column("resource_id", sa.String(255), nullable=False),
+        sa.Column("acquired_at", sa.String(30), nullable=False),
+        sa.Column("expires_at", sa.String(30), nullable=False),
+        sa.UniqueConstraint("resource_type", "resource_id", name="uq_locks_resource"),
+        sqlite_autoincrement=True,
+    )
+
+
+def _rebuild(connection: sa.Connection) -> None:
+    _create(_ADOPTED)
+    names = ", ".join(_COLUMNS)
+    greatest = _greatest_id(connection)
+    op.execute(f"INSERT INTO {_ADOPTED} ({names}) SELECT {names} FROM locks")
+    op.execute("PRAGMA legacy_alter_table = ON")  # or a view on the table would stop its renaming
+    op.drop_table("locks")
+    op.rename_table(_ADOPTED, "locks")
+    op.execute("PRAGMA legacy_alter_table = OFF")
+    op.execute("DELETE FROM sqlite_sequence WHERE name IN ('locks')")
+    op.execute(sa.text("INSERT INTO sqlite_sequence (name, seq) VALUES ('locks', :seq)").bindparams(seq=greatest))
+
+
+def _greatest_id(connection: sa.Connection) -> int:
+    """The greatest id that was ever given, as far as can be known: it must not come back."""
+    known = [connection.scalar(sa.text("SELECT max(id) FROM locks")) or 0]
+    if connection.scalar(sa.text("SELECT count(*) FROM sqlite_master WHERE name = 'sqlite_sequence'")):
+        given = connection.scalar(sa.text("SELECT max(seq) FROM sqlite_sequence WHERE lower(name) = 'locks'"))
+        known.append(given or 0)
+    return max(known)
