@@ -15,7 +15,7 @@ from lockwatch.core.schema import COLUMNS
 from lockwatch.core.text import clean
 from lockwatch.core.timestamps import later, to_text
 
-UPGRADE_HINT: Final = "`lockwatch db upgrade` makes or adopts the table"
+UPGRADE_HINT: Final = "`lockwatch db upgrade` makes or adopts it"
 
 Clock: TypeAlias = Callable[[], datetime]
 
@@ -49,7 +49,7 @@ def _prepare_sqlite(connection: sqlite3.Connection, clock: Clock) -> None:
 def _check_sqlite_table(connection: sqlite3.Connection) -> bool:
     columns = {row[1] for row in connection.execute("PRAGMA table_info(locks)")}
     if not columns:
-        raise DatabaseError(f"the database has no table `locks`; {UPGRADE_HINT}")
+        raise DatabaseError(f"the database has no table `locks` yet; {UPGRADE_HINT}")
     missing = [name for name in COLUMNS if name not in columns]
     if missing:
         raise DatabaseError(f"the table `locks` is not lockwatch's: it has no column {', '.join(missing)}")
