@@ -1,0 +1,1 @@
+"""Tests of lockwatch, in the folders of what they test."""

@@ -1,0 +1,50 @@
+"""Fixtures for all tests: an upgraded empty database, a clock to move, and a service on both."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import lockwatch
+from tests.support import Clock
+
+
+@pytest.fixture(autouse=True)
+def nothing_of_this_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No test sees or touches the settings and files of whoever runs it."""
+    for name in ("LOCKWATCH_DATABASE_URL", "LOCKWATCH_RESOURCE_TYPES", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home" / "data"))
+
+
+@pytest.fixture(scope="session")
+def upgraded_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty database at the newest migration; not to be changed."""
+    path = tmp_path_factory.mktemp("upgraded") / "locks.db"
+    lockwatch.upgrade(f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture
+def url(upgraded_database: Path, tmp_path: Path) -> str:
+    """The URL of an upgraded empty SQLite database of the test's own."""
+    path = tmp_path / "locks.db"
+    shutil.copyfile(upgraded_database, path)
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """A clock that stands still until the test moves it (`clock.advance(seconds)`)."""
+    return Clock()
+
+
+@pytest.fixture
+def service(url: str, clock: Clock) -> Iterator[lockwatch.LockService]:
+    """A lock service on `url` that judges by `clock`."""
+    with lockwatch.connect(url, clock=clock) as opened:
+        yield opened
