@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
@@ -50,10 +50,10 @@ class Connection:
         except self._failure as error:
             raise self._dialect.translate(error) from error
 
-    def count(self, sql: str, many: Iterable[Parameters]) -> int:
-        """How many rows a statement changed, run once for each of `many`."""
+    def changes(self, sql: str, parameters: Parameters) -> int:
+        """How many rows one statement changed."""
         with self._translated():
-            return int(self._driver.executemany(sql, many).rowcount)
+            return int(self._driver.execute(sql, parameters).rowcount)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from lockwatch.core.errors import DatabaseBusyError, DatabaseError
 from lockwatch.core.schema import COLUMNS
 from lockwatch.core.text import clean
-from lockwatch.core.timestamps import later, to_text
+from lockwatch.core.timestamps import in_written_form, later, to_text
 
 UPGRADE_HINT: Final = "`lockwatch db upgrade` makes or adopts it"
 
@@ -41,6 +41,7 @@ def _prepare_sqlite(connection: sqlite3.Connection, clock: Clock) -> None:
     connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
     connection.create_function("lockwatch_now", 0, lambda: to_text(clock()))
     connection.create_function("lockwatch_later", 2, later, deterministic=True)
+    connection.create_function("lockwatch_utc", 1, in_written_form, deterministic=True)
     # Without a write-ahead log NORMAL may lose or break the file when the power fails.
     if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
         connection.execute("PRAGMA synchronous = NORMAL")

@@ -161,7 +161,8 @@ class LockService:
                 mine = [lock for lock in table.of_owner(owner_id) if lock.is_readable]
                 if not mine:
                     break
-                removed += table.delete(mine)
+                with table.connection.transaction():
+                    removed += sum(table.end(lock) is not None for lock in mine)
         return removed
 
     def cleanup_expired(self) -> int:
@@ -170,14 +171,12 @@ class LockService:
         One that is renewed or taken over meanwhile survives, and one whose expiry cannot be read is left alone.
         """
         with self._tables.use() as table:
-            now = table.now()
-            return sum(table.delete_scanned([row for row in page if row.is_expired(now)]) for page in table.scan())
+            return table.delete_expired()
 
     def count_stale_locks(self) -> int:
         """How many locks have expired and were not cleaned up."""
         with self._tables.use() as table:
-            now = table.now()
-            return sum(row.is_expired(now) for page in table.scan() for row in page)
+            return table.count_expired()
 
     def get(self, resource_type: str, resource_id: str) -> Lock | None:
         """The lock of a resource, an expired one too; None if it has none.

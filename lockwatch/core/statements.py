@@ -2,11 +2,13 @@
 
 Three rules give them their shape:
 
-- **A change repeats what was read.** Takeover, renewal, release, clean-up and the operators' statements name
-  the very row (`id`, owner and expiry as stored), never a resource alone. Who lost a race changes nothing.
+- **A change repeats what was read.** Takeover, renewal, release and the operators' statements name the very row
+  (`id`, owner and expiry as stored), never a resource alone. Who lost a race changes nothing. Clean-up reads no row
+  beforehand: what it deletes is judged in the deleting statement.
 - **Time is read in the statement**, once it has the right to write: `lockwatch_now()`, and `lockwatch_later()`
   for what comes after it. Both are in the written form of `core.timestamps`.
-- **Stored times are not compared in SQL.** They may be in any ISO-8601 form; `core.timestamps` reads them.
+- **Stored times are compared in one form.** They may be in any ISO-8601 form; `lockwatch_utc()` brings them into the
+  written one, or to NULL if they name no moment.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from sqlalchemy import (
     Dialect,
     Executable,
     Integer,
+    LargeBinary,
     String,
     Text,
     and_,
@@ -105,17 +108,26 @@ OF_OWNER: Final = select(*_ROW).where(locks.c.owner_id == bindparam("owner"))
 ALL: Final = select(*_ROW).order_by(locks.c.id)
 """The whole table."""
 
-PAGE: Final = (
-    select(locks.c.id, locks.c.owner_id, locks.c.expires_at)
+_EXPIRED: Final = func.lockwatch_utc(cast(locks.c.expires_at, LargeBinary), type_=String) <= bindparam(
+    "now", type_=String
+)
+
+COUNT_EXPIRED: Final = select(func.count()).select_from(locks).where(_EXPIRED)
+"""How many rows have expired at `now`."""
+
+_next_ids: Final = (
+    select(locks.c.id)
     .where(locks.c.id > bindparam("after"))
     .order_by(locks.c.id)
     .limit(bindparam("size", type_=Integer))
     .offset(literal_column("0"))
+    .subquery()
 )
-"""The next rows in the order of their ids: what tells whether one is expired, and which it is."""
+NEXT_PAGE: Final = select(func.max(_next_ids.c.id))
+"""The last id of the next `size` rows after one; NULL if there are none."""
 
-DELETE: Final = delete(locks).where(_VERY_ROW)
-"""That very row, if it is still as it was read."""
+DELETE_EXPIRED: Final = delete(locks).where(locks.c.id > bindparam("after"), locks.c.id <= bindparam("last"), _EXPIRED)
+"""The rows of a page that have expired at `now`, judged in the statement that deletes them."""
 
 END: Final = delete(locks).where(_VERY_ROW).returning(_NOW)
 """That very row, if it is still as it was read; the moment of its end if so."""
@@ -134,20 +146,6 @@ EXTEND: Final = (
 class Statements:
     """The statements as SQL text for one dialect, compiled once: parameters go by name."""
 
-    __slots__ = (
-        "all",
-        "delete",
-        "end",
-        "extend",
-        "find",
-        "find_id",
-        "find_stored",
-        "insert",
-        "now",
-        "of_owner",
-        "page",
-    )
-
     def __init__(self, dialect: Dialect) -> None:
         def sql(statement: Executable) -> str:
             return str(statement.compile(dialect=dialect))  # type: ignore[attr-defined]
@@ -159,7 +157,8 @@ class Statements:
         self.find_id = sql(FIND_ID)
         self.of_owner = sql(OF_OWNER)
         self.all = sql(ALL)
-        self.page = sql(PAGE)
-        self.delete = sql(DELETE)
+        self.count_expired = sql(COUNT_EXPIRED)
+        self.next_page = sql(NEXT_PAGE)
+        self.delete_expired = sql(DELETE_EXPIRED)
         self.end = sql(END)
         self.extend = sql(EXTEND)

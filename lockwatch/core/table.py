@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
-from lockwatch.core.connection import Connection, Parameters
-from lockwatch.core.model import Cell, Key, Lock, as_text
+from lockwatch.core.connection import Connection
+from lockwatch.core.model import Key, Lock
 from lockwatch.core.statements import Statements
-from lockwatch.core.timestamps import from_text, to_text, written
+from lockwatch.core.timestamps import to_text, written
 
-PAGE_SIZE: Final = 1000
-"""How many rows a scan reads at once, and a clean-up deletes in one transaction."""
-
-
-class Scanned(NamedTuple):
-    """What a scan reads of a row: which it is, and when it expires."""
-
-    id: int
-    owner_id: Cell
-    expires: Cell
-
-    def is_expired(self, now: datetime) -> bool:
-        """Whether its time is up. An expiry that cannot be read is not."""
-        moment = from_text(as_text(self.expires))
-        return moment is not None and moment <= now
+PAGE_SIZE: Final = 5000
+"""How many rows a clean-up looks at in one transaction: others wait for no longer than that takes."""
 
 
 class LockTable:
@@ -86,12 +72,24 @@ class LockTable:
         """All rows, ordered by id."""
         return tuple(map(Lock.from_row, self.connection.rows(self._sql.all)))
 
-    def scan(self) -> Iterator[list[Scanned]]:
-        """All rows in the order of their ids, a page at a time. Rows may change between pages."""
-        after = -(2**63)
-        while page := self.connection.rows(self._sql.page, {"after": after, "size": PAGE_SIZE}):
-            yield [Scanned(*row) for row in page]
-            after = page[-1][0]
+    def count_expired(self) -> int:
+        """How many rows have expired."""
+        ((count,),) = self.connection.rows(self._sql.count_expired, {"now": to_text(self.now())})
+        return int(count)
+
+    def delete_expired(self) -> int:
+        """Delete the rows that have expired by now, a page at a time: how many."""
+        now = to_text(self.now())
+        deleted, after = 0, -(2**63)
+        while (last := self._end_of_page(after)) is not None:
+            page = {"after": after, "last": last, "now": now}
+            deleted += self.connection.changes(self._sql.delete_expired, page)
+            after = last
+        return deleted
+
+    def _end_of_page(self, after: int) -> int | None:
+        ((last,),) = self.connection.rows(self._sql.next_page, {"after": after, "size": PAGE_SIZE})
+        return None if last is None else int(last)
 
     def extend(self, lock: Lock, ttl_seconds: float) -> Lock | None:
         """That very lease with an expiry `ttl_seconds` from now; None if it changed since, or is not live."""
@@ -108,25 +106,6 @@ class LockTable:
         """Delete that very row: the moment it was done, or None if it changed since."""
         rows = self.connection.rows(self._sql.end, _very_row(lock))
         return written(rows[0][0]) if rows else None
-
-    def delete(self, locks: Iterable[Lock]) -> int:
-        """Delete those very rows in one transaction: how many of them had not changed since."""
-        return self._delete([_very_row(lock) for lock in locks])
-
-    def delete_scanned(self, scanned: Sequence[Scanned]) -> int:
-        """Delete those very rows in one transaction: how many of them had not changed since."""
-        return self._delete(
-            [
-                {"lock": row.id, "owner": _bound(as_text(row.owner_id)), "expires": _bound(as_text(row.expires))}
-                for row in scanned
-            ]
-        )
-
-    def _delete(self, rows: Sequence[Parameters]) -> int:
-        if not rows:
-            return 0
-        with self.connection.transaction():
-            return self.connection.count(self._sql.delete, rows)
 
 
 def _very_row(lock: Lock) -> dict[str, object]:

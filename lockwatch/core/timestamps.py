@@ -7,7 +7,11 @@ tables written by other programs exist.
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
+from typing import Final
+
+_WRITTEN_FORM: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 
 
 def utc_now() -> datetime:
@@ -18,6 +22,15 @@ def utc_now() -> datetime:
 def to_text(moment: datetime) -> str:
     """An aware moment in the one form that is written: `2026-12-01T02:03:04.000000Z`."""
     return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+
+
+def in_written_form(cell: bytes | None) -> str | None:
+    """Stored ISO-8601 text of any form, as bytes, in the one form that is written; None if it names no moment."""
+    text = (cell or b"").decode("utf-8", "replace")
+    moment = from_text(text)
+    if moment is None or _WRITTEN_FORM.fullmatch(text):
+        return None if moment is None else text
+    return to_text(moment)
 
 
 def later(text: str, seconds: float) -> str:
