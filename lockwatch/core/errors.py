@@ -7,7 +7,8 @@
       DatabaseError           5   unreachable, or its schema is not ours; the driver's error is the cause
         DatabaseBusyError     5   another connection kept it locked for longer than the timeout
 
-The number is `exit_code`, with which the command line ends.
+The number is `exit_code`, with which the command line ends. Messages are put into words when they are asked for:
+a refused acquire is as common as a granted one.
 """
 
 from __future__ import annotations
@@ -43,9 +44,13 @@ class ValidationError(LockwatchError, ValueError):
     exit_code = 2
 
     def __init__(self, argument: str, given: object, rule: str) -> None:
+        super().__init__(argument, given, rule)
         self.argument = argument
+        self.given = given
         self.rule = rule
-        super().__init__(f"{argument}: {rule}; got {_shown(given)}")
+
+    def __str__(self) -> str:
+        return f"{self.argument}: {self.rule}; got {clean(shorten(repr(self.given), 60))}"
 
 
 class LockConflictError(LockwatchError):
@@ -54,9 +59,12 @@ class LockConflictError(LockwatchError):
     exit_code = 3
 
     def __init__(self, holder: Lock, now: datetime) -> None:
+        super().__init__(holder, now)
         self.holder = holder
         self.now = now
-        super().__init__(f"{clean(holder.resource)} is held by {describe_holder(holder, now)}")
+
+    def __str__(self) -> str:
+        return f"{clean(self.holder.resource)} is held by {describe_holder(self.holder, self.now)}"
 
 
 class LockExpiredError(LockwatchError):
@@ -65,9 +73,13 @@ class LockExpiredError(LockwatchError):
     exit_code = 4
 
     def __init__(self, resource: str, owner_id: str, reason: LossReason, now: datetime, found: Lock | None) -> None:
+        super().__init__(resource, owner_id, reason, now, found)
         self.reason = reason
         self.holder = found if reason is LossReason.TAKEN_OVER else None
-        super().__init__(f"the lock of {clean(owner_id)} on {clean(resource)} {_loss(reason, now, found)}")
+
+    def __str__(self) -> str:
+        resource, owner_id, reason, now, found = self.args
+        return f"the lock of {clean(owner_id)} on {clean(resource)} {_loss(reason, now, found)}"
 
 
 class DatabaseError(LockwatchError):
@@ -99,7 +111,3 @@ def _loss(reason: LossReason, now: datetime, found: Lock | None) -> str:
     if reason is LossReason.UNREADABLE:
         return f"cannot be renewed: its expiry {clean(found.expires_text)!r} cannot be read"
     return f"expired {duration(-found.remaining(now))} ago"
-
-
-def _shown(given: object) -> str:
-    return clean(shorten(repr(given), 60))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Hashable
+from contextlib import suppress
+from types import TracebackType
 from typing import Final, TypeAlias
 
 from sqlalchemy import Engine
@@ -31,6 +32,27 @@ _abandoned: Final[list[LockTable]] = []
 """A parent's tables, seen from a forked child: to close them, or let them be collected, would hurt the parent."""
 
 
+class Use:
+    """The table for one call. Its connection is kept afterwards unless the call failed for the database's sake."""
+
+    __slots__ = ("_table", "_tables")
+
+    def __init__(self, tables: HeldTables) -> None:
+        self._tables = tables
+
+    def __enter__(self) -> LockTable:
+        self._table = self._tables.take()
+        return self._table
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        if kind is None or issubclass(kind, LockConflictError | LockExpiredError):
+            self._tables.give_back(self._table)
+        else:
+            self._table.connection.close()
+
+
 class HeldTables:
     """A service's open tables. Any number of threads may `use` them at once; each gets one of its own."""
 
@@ -45,32 +67,22 @@ class HeldTables:
         self._owner_pid = os.getpid()
         self._closed = False
 
-    @contextmanager
-    def use(self) -> Iterator[LockTable]:
-        """The table for one call. Its connection is kept afterwards unless the call failed.
-
-        Raises:
-            DatabaseError: the database cannot be opened, or its file is not the one that was opened before.
-            LockwatchError: closed.
-        """
-        table = self._take()
-        try:
-            yield table
-        except (LockConflictError, LockExpiredError):
-            self._give_back(table)
-            raise
-        except BaseException:
-            table.connection.close()
-            raise
-        else:
-            self._give_back(table)
+    def use(self) -> Use:
+        """The table for one call: `with tables.use() as table`."""
+        return Use(self)
 
     def close(self) -> None:
         """Close what is idle now, and what is in use as soon as its call ends. No call can start any more."""
         self._closed = True
         self._close_idle()
 
-    def _take(self) -> LockTable:
+    def take(self) -> LockTable:
+        """An open table that nobody else uses until it is given back.
+
+        Raises:
+            DatabaseError: the database cannot be opened, or its file is not the one that was opened before.
+            LockwatchError: closed.
+        """
         if self._closed:
             raise LockwatchError("the lock service is closed")
         if os.getpid() != self._owner_pid:
@@ -107,7 +119,8 @@ class HeldTables:
             raise
         return LockTable(connection, self._statements)
 
-    def _give_back(self, table: LockTable) -> None:
+    def give_back(self, table: LockTable) -> None:
+        """Keep a table for the next call."""
         if len(self._idle) >= MAX_IDLE:
             table.connection.close()
             return

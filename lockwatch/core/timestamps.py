@@ -21,7 +21,8 @@ def utc_now() -> datetime:
 
 def to_text(moment: datetime) -> str:
     """An aware moment in the one form that is written: `2026-12-01T02:03:04.000000Z`."""
-    return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+    in_utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
+    return f"{in_utc.isoformat(timespec='microseconds')[:26]}Z"
 
 
 def in_written_form(cell: bytes | None) -> str | None:
