@@ -54,10 +54,10 @@ class Database:
             parsed = make_url(url)
         except (ArgumentError, ValueError, TypeError):
             raise ValidationError("database", _scheme(url), rule) from None
-        if parsed.drivername not in ("sqlite", "sqlite+pysqlite") or parsed.host:
-            raise ValidationError("database", f"{parsed.drivername}://…", rule)
+        if parsed.drivername not in ("sqlite", "sqlite+pysqlite") or parsed.host or parsed.username is not None:
+            raise ValidationError("database", _scheme(url), rule)
         if parsed.query:
-            raise ValidationError("database", url, f"{rule}, without parameters")
+            raise ValidationError("database", _scheme(url), f"{rule}, without parameters")
         if not parsed.database or parsed.database.startswith((":", "file:")):
             raise ValidationError("database", url, f"{rule}; one in memory is seen by a single connection")
         if "\0" in parsed.database:
@@ -99,12 +99,24 @@ class Database:
         Raises:
             DatabaseError: it cannot be read.
         """
-        if not self.path.exists():
+        if not self._is_there():
             return None
-        self.identity()
         try:
             with closing(self._connect("rw", BUSY_TIMEOUT_SECS)) as connection:
                 return _revision(connection)
+        except sqlite3.Error as error:
+            raise SQLITE.translate(error) from error
+
+    def journal_mode(self) -> str:
+        """How SQLite keeps the file whole: `wal`, where readers never wait for a writer, or another way.
+
+        Raises:
+            DatabaseError: it cannot be read.
+        """
+        self.identity()
+        try:
+            with closing(self._connect("rw", BUSY_TIMEOUT_SECS)) as connection:
+                return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
         except sqlite3.Error as error:
             raise SQLITE.translate(error) from error
 
@@ -120,8 +132,7 @@ class Database:
         Raises:
             DatabaseError: it cannot be written, or has a table `locks` that does not fit. Nothing was changed.
         """
-        if self.path.exists():
-            self.identity()
+        self._is_there()
         engine = create_engine(
             "sqlite://", creator=lambda: self._connect("rwc", UPGRADE_TIMEOUT_SECS), poolclass=NullPool
         )
@@ -134,11 +145,22 @@ class Database:
             self._use_write_ahead_log()
         except DBAPIError as error:
             raise SQLITE.translate(error.orig or error) from error.orig
+        except sqlite3.Error as error:
+            raise SQLITE.translate(error) from error
         return before != HEAD_REVISION
+
+    def _is_there(self) -> bool:
+        try:
+            self.identity()
+        except DatabaseError as error:
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise
+            return False
+        return True
 
     def _connect(self, mode: str, timeout: float) -> sqlite3.Connection:
         return sqlite3.connect(
-            f"file:{quote(os.fsencode(self.path))}?mode={mode}",
+            f"file://{quote(os.fsencode(self.path))}?mode={mode}",
             uri=True,
             timeout=timeout,
             isolation_level=None,
@@ -179,17 +201,20 @@ def open_database(url: str | None = None) -> Database:
         ValidationError: the URL breaks a rule.
         DatabaseError: the default file cannot be made or upgraded.
     """
-    url = url if url is not None else settings.database_url()
-    if url is not None:
-        return Database.from_url(url)
-    database = Database(settings.default_database())
-    try:
-        database.path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DatabaseError(f"the folder of {database.name} cannot be made ({error.strerror})") from error
-    if not database.is_at_head():
-        database.upgrade()
+    database = locate(url)
+    if url is None and settings.database_url() is None:
+        _make_default(database)
     return database
+
+
+def locate(url: str | None = None) -> Database:
+    """The database of `url`, of the environment, or the default one; nothing is made or opened.
+
+    Raises:
+        ValidationError: the URL breaks a rule.
+    """
+    url = url if url is not None else settings.database_url()
+    return Database(settings.default_database()) if url is None else Database.from_url(url)
 
 
 def upgrade(url: str | None = None) -> bool:
@@ -207,6 +232,15 @@ def migrations_path() -> Path:
     return inside if inside.is_dir() else package.parent / "migrations"
 
 
+def _make_default(database: Database) -> None:
+    try:
+        database.path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DatabaseError(f"the folder of {database.name} cannot be made ({error.strerror})") from error
+    if not database.is_at_head():
+        database.upgrade()
+
+
 def _revision(connection: sqlite3.Connection) -> str | None:
     (count,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = ?", (VERSION_TABLE,)).fetchone()
     if not count:
@@ -218,11 +252,16 @@ def _revision(connection: sqlite3.Connection) -> str | None:
 def _run_migrations(connection: Connection) -> None:
     from alembic import command  # late: a third of a second, and only a first use needs it
     from alembic.config import Config
+    from alembic.util import CommandError
 
     config = Config()
     config.set_main_option("script_location", str(migrations_path()).replace("%", "%%"))
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    try:
+        command.upgrade(config, "head")
+    except CommandError as error:
+        words = clean(str(error))
+        raise DatabaseError(f"the migrations of this lockwatch do not fit the database ({words})") from error
 
 
 def _scheme(url: object) -> str:

@@ -105,8 +105,8 @@ class HeldTables:
     def _open(self, identity: Hashable) -> LockTable:
         try:
             pooled = self._engine.raw_connection()
-        except DBAPIError as error:
-            cause = error.orig if isinstance(error.orig, Exception) else error
+        except (DBAPIError, self._failure) as error:  # opening a raw connection wraps some errors and not others
+            cause = error.orig if isinstance(error, DBAPIError) and isinstance(error.orig, Exception) else error
             raise self._dialect.translate(cause) from cause
         connection = Connection(pooled.dbapi_connection, self._failure, self._dialect, identity)
         pooled.detach()
