@@ -58,6 +58,17 @@ def render_locks(locks: Sequence[Lock], now: datetime, width: int | None = None)
     return [_line(line, widths) for line in lines]
 
 
+def describe(lock: Lock, now: datetime) -> list[str]:
+    """One lock in full, a line for each of its facts; safe on a terminal."""
+    acquired = _moment(lock.acquired_at) or "cannot be read"
+    expires = _moment(lock.expires_at) or f"cannot be read: {clean(lock.expires_text)!r}"
+    facts = {column: column.text(lock, now) for column in COLUMNS}
+    facts[HELD] += f", since {acquired}"
+    facts[LEFT] += f", until {expires}"
+    size = max(len(column.title) for column in COLUMNS)
+    return [f"{column.title.lower():<{size}}{GAP}{fact}" for column, fact in facts.items()]
+
+
 def in_order(locks: Sequence[Lock], now: datetime) -> list[Lock]:
     """Those with the least time left first, led by those that cannot be read; with the same time left, by fence."""
     return sorted(locks, key=lambda lock: (lock.remaining(now) if lock.is_readable else -inf, lock.id))
@@ -66,6 +77,10 @@ def in_order(locks: Sequence[Lock], now: datetime) -> list[Lock]:
 def held_seconds(lock: Lock, now: datetime) -> float:
     """For how long a lock has been there, in seconds; not a number (NaN) if its beginning cannot be read."""
     return nan if lock.acquired_at is None else (now - lock.acquired_at).total_seconds()
+
+
+def _moment(when: datetime | None) -> str:
+    return f"{when:%Y-%m-%d %H:%M:%SZ}" if when else ""
 
 
 def _natural(column: Column, texts: Sequence[str]) -> int:

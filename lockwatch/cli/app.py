@@ -1,0 +1,68 @@
+"""The verbs together, and what a failure of any of them looks like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+import typer
+from typer.main import get_command
+
+from lockwatch.cli import settling, upgrading, watching
+from lockwatch.cli.answers import complain, say
+from lockwatch.cli.options import DatabaseOption
+from lockwatch.core.errors import LockwatchError
+from lockwatch.version import __version__
+
+_USER_AND_PASSWORD: Final = re.compile(r"(?<=://)\S*@")
+
+app = typer.Typer(
+    name="lockwatch",
+    rich_markup_mode=None,  # what people type and what tables hold is never markup
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+watching.add_verbs(app)
+settling.add_verbs(app)
+app.add_typer(upgrading.app, name="db")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        say(f"lockwatch {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def lockwatch(
+    ctx: typer.Context,
+    database: DatabaseOption = None,
+    version: Annotated[  # noqa: ARG001 its callback does it
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> int:
+    """Advisory locks with a TTL in your own database: watch and settle them. Without a verb: the dashboard.
+
+    Exit codes: 0 done, 1 failed, 2 usage, 3 held by another, 4 expired or changed since, 5 database.
+    """
+    ctx.obj = database
+    return watching.dashboard(ctx) if ctx.invoked_subcommand is None else 0
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a verb and give its exit code; what fails is told in one line on stderr."""
+    try:
+        code = get_command(app).main(args=arguments, prog_name="lockwatch", standalone_mode=False)
+    except LockwatchError as error:
+        complain(str(error))
+        return error.exit_code
+    except typer.TyperException as error:
+        complain(_USER_AND_PASSWORD.sub("…@", error.format_message()).rstrip(".") + _help_hint(error))
+        return error.exit_code
+    return int(code or 0)
+
+
+def _help_hint(error: typer.TyperException) -> str:
+    ctx: typer.Context | None = getattr(error, "ctx", None)
+    return f"; see `{ctx.command_path} --help`." if ctx else ""
