@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import lockwatch
-from lockwatch import database
+from lockwatch import database, settings
 from lockwatch.database import BUSY_TIMEOUT_SECS, Database, connect, open_database
 from tests.support import Clock, dump, execute, path_of, together
 
@@ -137,9 +137,8 @@ def test_a_path_where_no_file_can_be_is_a_database_error(tmp_path: Path, name: s
     file = Database(tmp_path / name)
     with pytest.raises(lockwatch.DatabaseError):
         file.upgrade()
-    with lockwatch.LockService(file.engine(), identity=file.identity) as service:
-        with pytest.raises(lockwatch.DatabaseError):
-            service.snapshot()
+    with connect(f"sqlite:///{file.path}") as service, pytest.raises(lockwatch.DatabaseError):
+        service.snapshot()
 
 
 def test_a_file_that_cannot_be_opened_is_a_database_error(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +192,7 @@ def test_a_default_folder_that_cannot_be_made_is_a_database_error(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
-    monkeypatch.setattr(database.settings, "default_database", lambda: tmp_path / "file" / "folder" / "locks.db")
+    monkeypatch.setattr(settings, "default_database", lambda: tmp_path / "file" / "folder" / "locks.db")
     with pytest.raises(lockwatch.DatabaseError, match="cannot be made"):
         connect()
 
@@ -274,7 +273,7 @@ def test_migrations_are_found_in_a_wheel_and_in_a_checkout(
     assert database.migrations_path() == expected
 
 
-def test_migrations_are_found_here(tmp_path: Path) -> None:
+def test_migrations_are_found_here() -> None:
     assert (database.migrations_path() / "env.py").is_file()
 
 

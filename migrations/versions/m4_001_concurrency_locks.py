@@ -7,12 +7,12 @@ rule of the schema holds. One that does not fit is refused by the name of what d
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
 
 from lockwatch.core.errors import DatabaseError
+from lockwatch.core.text import clean
 
 revision = "m4_001_concurrency_locks"
 down_revision = None
@@ -28,7 +28,8 @@ def upgrade() -> None:
     connection = op.get_bind()
     differences = list(_differences(connection)) if _exists(connection) else None
     if differences:
-        raise DatabaseError(f"the table `locks` is not lockwatch's, and was left as it is: {'; '.join(differences)}")
+        found = clean("; ".join(differences))
+        raise DatabaseError(f"the table `locks` is not lockwatch's, and was left as it is: {found}")
     if differences is None:
         _create("locks")
     else:
@@ -47,10 +48,15 @@ def _exists(connection: sa.Connection) -> bool:
 
 
 def _differences(connection: sa.Connection) -> Iterator[str]:
-    inspector = sa.inspect(connection)
-    if "locks" not in (name.lower() for name in inspector.get_table_names()):
-        yield "it is a view"
+    find = sa.text("SELECT type, name FROM sqlite_master WHERE lower(name) = 'locks'")
+    kind, name = connection.execute(find).one()
+    if kind != "table":
+        yield f"it is a {kind}"
+    if name != "locks":
+        yield f"its name is written {name}"
+    if (kind, name) != ("table", "locks"):
         return
+    inspector = sa.inspect(connection)
     types = {column["name"]: column["type"] for column in inspector.get_columns("locks")}
     yield from (f"it has no column {name}" for name in _COLUMNS if name not in types)
     yield from (f"it has a column {name} of its own" for name in types if name not in _COLUMNS)
@@ -59,7 +65,9 @@ def _differences(connection: sa.Connection) -> Iterator[str]:
     if inspector.get_pk_constraint("locks")["constrained_columns"] != ["id"] or type(types["id"]) is not sa.INTEGER:
         yield "id is not an INTEGER PRIMARY KEY"
     yield from (f"{name} is {types[name]}, not text" for name in _COLUMNS[1:] if not isinstance(types[name], sa.String))
-    if ["resource_id", "resource_type"] not in _unique_keys(inspector):
+    if connection.scalar(sa.text("SELECT count(*) FROM locks WHERE typeof(id) NOT IN ('integer', 'null')")):
+        yield "an id is not an integer"
+    if {"resource_type", "resource_id"} not in _unique_keys(connection):
         yield "it has no unique constraint on (resource_type, resource_id)"
     yield from (f"{name} has a NULL" for name in _COLUMNS if _has_null(connection, name))
     triggers = connection.scalar(
@@ -69,14 +77,13 @@ def _differences(connection: sa.Connection) -> Iterator[str]:
         yield "it has triggers, which a rebuild would lose"
 
 
-def _unique_keys(inspector: sa.Inspector) -> list[list[Any]]:
-    constraints = [list(constraint["column_names"]) for constraint in inspector.get_unique_constraints("locks")]
-    indexes = [
-        list(index["column_names"])
-        for index in inspector.get_indexes("locks")
-        if index["unique"] and "sqlite_where" not in index.get("dialect_options", {})
-    ]
-    return [sorted(names, key=str) for names in constraints + indexes]
+def _unique_keys(connection: sa.Connection) -> list[set[str]]:
+    # Asked of SQLite itself: a reflection that reads the table's SQL does not see every way of writing it.
+    indexes = connection.scalars(
+        sa.text("""SELECT name FROM pragma_index_list('locks') WHERE "unique" AND NOT partial""")
+    )
+    columns = sa.text("SELECT name FROM pragma_index_info(:index)")
+    return [set(connection.scalars(columns, {"index": index})) for index in indexes.all()]
 
 
 def _has_null(connection: sa.Connection, name: str) -> bool:
