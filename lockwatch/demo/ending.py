@@ -1,0 +1,58 @@
+"""Ending in good order when a signal asks for it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Any, Final, Self
+
+SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class Ending:
+    """While entered, the first of these signals becomes SystemExit(128 + n), but only inside `welcome`.
+
+    What makes and clears away processes and files stays outside, so that no signal comes between the two halves
+    of a step. One that came before `welcome` counts when that begins. For the main thread.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[signal.Signals, Any] = {}
+        self._received: int | None = None
+        self._welcome = False
+
+    def __enter__(self) -> Self:
+        for number in SIGNALS:
+            # Ignored from outside (nohup, a shell's background job) is meant to stay ignored.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._take)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    @contextmanager
+    def welcome(self) -> Iterator[None]:
+        """A signal ends this block.
+
+        Raises:
+            SystemExit: with 128 + the signal's number.
+        """
+        try:
+            self._welcome = True
+            if self._received is not None:
+                raise SystemExit(128 + self._received)
+            yield
+        finally:
+            self._welcome = False
+
+    def _take(self, number: int, _frame: FrameType | None) -> None:
+        first = self._received is None
+        self._received = self._received or number
+        if first and self._welcome:
+            raise SystemExit(128 + number)
