@@ -50,7 +50,7 @@ class ValidationError(LockwatchError, ValueError):
         self.rule = rule
 
     def __str__(self) -> str:
-        return f"{self.argument}: {self.rule}; got {clean(shorten(repr(self.given), 60))}"
+        return f"{self.argument}: {self.rule}; got {_shown(self.given)}"
 
 
 class LockConflictError(LockwatchError):
@@ -101,6 +101,12 @@ def describe_holder(lock: Lock, now: datetime) -> str:
     if lock.is_expired(now):
         return f"{owner}{since}, stale for {duration(-lock.remaining(now))} (fence {lock.id})"
     return f"{owner}{since}, for another {duration(lock.remaining(now))} (fence {lock.id})"
+
+
+def _shown(given: object) -> str:
+    if isinstance(given, int) and given.bit_length() > 256:
+        return "a huge number"  # Python may refuse to write it out
+    return clean(shorten(repr(given), 60))
 
 
 def _loss(reason: LossReason, now: datetime, found: Lock | None) -> str:

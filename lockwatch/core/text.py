@@ -6,6 +6,7 @@ UTF-8; on a terminal those would act instead of being read. Everything shown pas
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Final
 
@@ -16,7 +17,7 @@ INVISIBLE: Final = "\N{MIDDLE DOT}"
 _PICTURES: Final = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "\N{SYMBOL FOR DELETE}"}
 _INVISIBLE: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _HARMFUL: Final = re.compile(f"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff{_INVISIBLE}]")
 _HIDDEN: Final = re.compile(f"[{_INVISIBLE}]")
@@ -50,7 +51,7 @@ def shorten(text: str, length: int) -> str:
 
 def duration(seconds: float) -> str:
     """Seconds in one coarse unit: `6s`, `9m`, `3h`, `12d`, rounded down; `–` when they are not a number."""
-    if seconds != seconds:
+    if not math.isfinite(seconds):
         return "–"
     sign = "-" if seconds < 0 else ""
     whole = int(abs(seconds))

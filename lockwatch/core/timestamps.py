@@ -53,7 +53,7 @@ def from_text(text: str) -> datetime | None:
 
     A text without an offset is taken as UTC; the date and the time are parted by a `T` or a blank.
     """
-    if len(text) > 10 and text[10] not in "Tt " and text[8] not in "Tt ":
+    if "\0" in text or (len(text) > 10 and text[10] not in "Tt " and text[8] not in "Tt "):
         return None
     try:
         moment = datetime.fromisoformat(text.upper())
