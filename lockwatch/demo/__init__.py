@@ -65,9 +65,9 @@ def _played(parts: Sequence[Part]) -> Iterator[tuple[Database, LockService]]:
 
 
 def _watch(service: LockService, name: str) -> None:
-    from lockwatch import tui  # late: it takes its time, and without a terminal it is not needed
+    from lockwatch.tui import run as watch  # late: it takes its time, and without a terminal it is not needed
 
-    tui.run(service, name, interval=POLL_EVERY_SECS)
+    watch(service, name, interval=POLL_EVERY_SECS)
 
 
 def _print_for(service: LockService, seconds: float) -> LockSnapshot:

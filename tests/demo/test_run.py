@@ -87,7 +87,6 @@ def stand_in(patch: pytest.MonkeyPatch, folder: Path, run: object) -> None:
     dashboard = types.ModuleType("lockwatch.tui")
     dashboard.run = run  # type: ignore[attr-defined]
     patch.setitem(sys.modules, "lockwatch.tui", dashboard)
-    patch.setattr(lockwatch, "tui", dashboard, raising=False)
     patch.setattr(played, "_on_terminal", lambda: True)
     patch.setattr("tempfile.tempdir", str(folder))
 

@@ -107,12 +107,12 @@ def test_a_worker_outlives_its_database(
 ) -> None:
     path = path_of(url)
     with playing(service, part(A, B)):
-        taken(service, A)
+        before = taken(service, A)
         away = path.rename(path.with_name("away.db"))
         assert until(lambda: "there is no database file" in caplog.text)
         clock.advance(60)
         away.rename(path)
-        taken(service, B)
+        assert until(lambda: any(lock.id > before.id for lock in service.snapshot().locks))
 
 
 def test_a_stuck_worker_holds_its_lock_and_does_nothing_until_it_is_taken_away(
