@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from lockwatch.core.text import clean, duration, shorten
 
@@ -30,6 +30,9 @@ class LossReason(StrEnum):
     TAKEN_OVER = "taken over"
     REMOVED = "removed"
     UNREADABLE = "unreadable"
+    UNREACHABLE = "database unreachable"
+    SHUTTING_DOWN = "shutting down"
+    FORKED = "held by the parent process"
 
 
 class LockwatchError(Exception):
@@ -68,11 +71,13 @@ class LockConflictError(LockwatchError):
 
 
 class LockExpiredError(LockwatchError):
-    """There is no live lease to renew: `reason` says why, `holder` who has the resource now, if anybody."""
+    """A lease is no longer its owner's: `reason` says why, `holder` who has the resource now, if that is known."""
 
     exit_code = 4
 
-    def __init__(self, resource: str, owner_id: str, reason: LossReason, now: datetime, found: Lock | None) -> None:
+    def __init__(
+        self, resource: str, owner_id: str, reason: LossReason, now: datetime | None, found: Lock | None
+    ) -> None:
         super().__init__(resource, owner_id, reason, now, found)
         self.reason = reason
         self.holder = found if reason is LossReason.TAKEN_OVER else None
@@ -109,11 +114,27 @@ def _shown(given: object) -> str:
     return clean(shorten(repr(given), 60))
 
 
-def _loss(reason: LossReason, now: datetime, found: Lock | None) -> str:
+_LOSSES: Final = {
+    LossReason.EXPIRED: "expired",
+    LossReason.TAKEN_OVER: "was taken over",
+    LossReason.REMOVED: "is not there: it was released or removed, or never acquired",
+    LossReason.UNREADABLE: "cannot be renewed: its expiry cannot be read",
+    LossReason.UNREACHABLE: "ran out while the database could not be reached",
+    LossReason.SHUTTING_DOWN: "ends, since the process is shutting down",
+    LossReason.FORKED: "is held by the parent process, not by this one",
+}
+
+
+def _loss(reason: LossReason, now: datetime | None, found: Lock | None) -> str:
     if found is None:
-        return "is not there: it was released or removed, or never acquired"
-    if reason is LossReason.TAKEN_OVER:
-        return f"was taken over: held by {describe_holder(found, now)}"
-    if reason is LossReason.UNREADABLE:
-        return f"cannot be renewed: its expiry {clean(found.expires_text)!r} cannot be read"
-    return f"expired {duration(-found.remaining(now))} ago"
+        return _LOSSES[reason]
+    match reason:
+        case LossReason.TAKEN_OVER:
+            holder = describe_holder(found, now) if now else f"{clean(found.owner_id)} (fence {found.id})"
+            return f"{_LOSSES[reason]}: held by {holder}"
+        case LossReason.UNREADABLE:
+            return f"cannot be renewed: its expiry {clean(found.expires_text)!r} cannot be read"
+        case LossReason.EXPIRED if now:
+            return f"expired {duration(-found.remaining(now))} ago"
+        case _:
+            return _LOSSES[reason]

@@ -1,19 +1,13 @@
 """The lock service: who may have a resource now.
 
-Acquire, as an ordered list:
-
-1. Insert a row unless the resource has one. Inserted: granted.
-2. Otherwise read the row. Live and ours: extend it, never shorten it.
-3. Live and somebody else's, or its expiry cannot be read: a conflict, with that row as the holder.
-4. Expired, whoever's: delete that very row and begin again. A takeover is a new row with a greater id.
-5. What was read and is no longer so when it is to be changed is a lost race: begin again.
-
-The row's `id` is a fencing token: of two grants of one resource the later has the greater one. A store that
-remembers the greatest token it has seen can refuse a holder that was paused past its TTL.
+Every change is a compare-and-swap on the very row that was read. The row's `id` is a fencing token: of two grants
+of one resource the later has the greater one. A store that remembers the greatest token it has seen can refuse
+a holder that was paused past its TTL.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from datetime import datetime
 from types import TracebackType
@@ -22,15 +16,16 @@ from typing import Final, Self
 from sqlalchemy import Engine
 
 from lockwatch.core import exact
-from lockwatch.core.dialects import UPGRADE_HINT, Clock
+from lockwatch.core.acquiring import MAX_LOST_RACES, Acquirer, Request, extend, never_at_rest, validate_wait
+from lockwatch.core.dialects import Clock
 from lockwatch.core.errors import (
-    DatabaseBusyError,
-    DatabaseError,
-    LockConflictError,
     LockExpiredError,
     LossReason,
 )
 from lockwatch.core.held import HeldTables, Identity
+from lockwatch.core.holding import Hold, heartbeat_interval, new_owner
+from lockwatch.core.keeper import LeaseKeeper
+from lockwatch.core.lease import OnLost
 from lockwatch.core.model import (
     DEFAULT_LOCK_TTL_SECS,
     Key,
@@ -42,12 +37,13 @@ from lockwatch.core.model import (
     validate_name,
     validate_ttl,
 )
+from lockwatch.core.monotonic import Monotonic, elapsed
 from lockwatch.core.table import LockTable
 from lockwatch.core.timestamps import utc_now
 from lockwatch.core.watcher import Watcher
 
-MAX_LOST_RACES: Final = 100
-"""How often a call begins again because the row changed under it, before it gives up."""
+SHUT_DOWN_GRACE_SECS: Final = 5.0
+"""How long bodies that hold leases get to end when the process does."""
 
 
 class LockService:
@@ -62,6 +58,7 @@ class LockService:
         clock: aware now, for a database that has no clock of its own (SQLite).
         resource_types: types allowed beside `plan` and `project`.
         identity: tells what the database's address leads to now, so that a replaced file is noticed.
+        monotonic: for deadlines and waits; it must count the time that the machine sleeps.
     """
 
     def __init__(
@@ -71,39 +68,79 @@ class LockService:
         clock: Clock = utc_now,
         resource_types: Iterable[str] = (),
         identity: Identity | None = None,
+        monotonic: Monotonic = elapsed,
     ) -> None:
         self.resource_types = known_types(resource_types)
         self._engine = engine
         self._clock = clock
         self._identity = identity
         self._tables = HeldTables(engine, clock, identity)
+        self._closing = threading.Event()
+        self._acquirer = Acquirer(self._tables, monotonic, self._closing)
+        self._keeper = LeaseKeeper(self._tables, monotonic, clock)
 
     def acquire(
-        self, resource_type: str, resource_id: str, owner_id: str, ttl_seconds: float = DEFAULT_LOCK_TTL_SECS
+        self,
+        resource_type: str,
+        resource_id: str,
+        owner_id: str,
+        ttl_seconds: float = DEFAULT_LOCK_TTL_SECS,
+        wait_seconds: float = 0,
     ) -> Lock:
-        """Take a resource for `ttl_seconds` (5 to 3600) from now, or extend a live lease of the same owner.
+        """Take a resource for `ttl_seconds` (5 to 3600) from the grant on, or extend a live lease of the same owner.
 
-        Re-entrant: a lease that the owner has already is extended, never shortened, and keeps its id.
+        Re-entrant: a lease that the owner has already is extended, never shortened, and keeps its id. If somebody else
+        holds it, that holder is waited for, for at most `wait_seconds`; nothing is written while waiting.
 
         Raises:
             ValidationError: an argument breaks a rule.
-            LockConflictError: somebody else holds it.
+            LockConflictError: somebody else holds it, still at the end of the wait.
             DatabaseError: also if the table's ids can come back, which makes them no fencing tokens.
         """
-        key = validate_key(resource_type, resource_id, self.resource_types)
-        validate_name("owner_id", owner_id)
-        validate_ttl(ttl_seconds)
-        with self._tables.use() as table:
-            _require_fencing_tokens(table)
-            for _ in range(MAX_LOST_RACES):
-                try:
-                    lock = _try_to_acquire(table, key, owner_id, ttl_seconds)
-                except DatabaseBusyError as busy:
-                    _raise_if_held(table, key, owner_id, busy)
-                    raise
-                if lock is not None:
-                    return lock
-        raise _never_at_rest(key)
+        request = self._request(resource_type, resource_id, owner_id, ttl_seconds)
+        return self._acquirer.acquire(request, validate_wait(wait_seconds)).lock
+
+    def hold(
+        self,
+        resource_type: str,
+        resource_id: str,
+        owner_id: str | None = None,
+        *,
+        ttl_seconds: float = DEFAULT_LOCK_TTL_SECS,
+        wait_seconds: float = 0,
+        heartbeat_seconds: float | None = None,
+        on_lost: OnLost | None = None,
+    ) -> Hold:
+        """Hold a resource while a body works: `with service.hold("plan", "p1") as lease`.
+
+        Acquires, renews in the background, releases at the end. The lease says when it is lost (`lost`, `check()`).
+        A hold inside another one of the same owner shares its lease, and only the outermost releases it. One that
+        re-entered a lease which no hold of this service was granted leaves it as it found it.
+
+        Args:
+            resource_type: `plan`, `project`, or a type that the service was told of.
+            resource_id: what is held.
+            owner_id: who holds it; `host:pid:random` if not given, another one for each call.
+            ttl_seconds: the lease's lifetime, 5 to 3600.
+            wait_seconds: how long to wait for another holder.
+            heartbeat_seconds: time between two renewals: a third of the TTL, and at most half of it.
+            on_lost: called with the lease when it is lost, once, in a thread of its own.
+
+        Raises:
+            ValidationError: an argument breaks a rule. The other errors come from the `with`.
+            LockConflictError: somebody else holds it, still at the end of the wait.
+            LockExpiredError: at the end of a body that raised nothing: the lease had been lost.
+        """
+        request = self._request(resource_type, resource_id, new_owner() if owner_id is None else owner_id, ttl_seconds)
+        return Hold(
+            self._tables,
+            self._acquirer,
+            self._keeper,
+            request=request,
+            wait_seconds=validate_wait(wait_seconds),
+            interval_seconds=heartbeat_interval(heartbeat_seconds, ttl_seconds),
+            on_lost=on_lost,
+        )
 
     def renew(
         self, resource_type: str, resource_id: str, owner_id: str, ttl_seconds: float = DEFAULT_LOCK_TTL_SECS
@@ -120,10 +157,10 @@ class LockService:
         with self._tables.use() as table:
             for _ in range(MAX_LOST_RACES):
                 lock, now = _live_lease(table, key, owner_id)
-                renewed = _extend(table, lock, now, ttl_seconds)
+                renewed = extend(table, lock, now, ttl_seconds)
                 if renewed is not None:
                     return renewed
-        raise _never_at_rest(key)
+        raise never_at_rest(key)
 
     def release(self, resource_type: str, resource_id: str, owner_id: str) -> bool:
         """End the owner's lease: True if it was live, False if there was none to end.
@@ -146,7 +183,7 @@ class LockService:
                 ended_at = table.end(lock)
                 if ended_at is not None:
                     return ended_at < lock.expires_at
-        raise _never_at_rest(key)
+        raise never_at_rest(key)
 
     def release_all_for_owner(self, owner_id: str) -> int:
         """Remove all locks of an owner, so that others can go on at once: how many were removed.
@@ -227,8 +264,30 @@ class LockService:
             return exact.purge(table, locks)
 
     def close(self) -> None:
-        """Close the service's connections. Calls that are under way end as usual; later ones are refused."""
+        """Close the service's connections. Calls that are under way end as usual; waiting and later ones are refused.
+
+        Leases that are still held are lost, and their rows stay for their TTL: see `shut_down`.
+        """
+        self._closing.set()
+        self._keeper.close()
         self._tables.close()
+
+    def shut_down(self, grace_seconds: float = SHUT_DOWN_GRACE_SECS) -> None:
+        """Tell all who hold leases of this service to end (`lost`: shutting down), wait for them, then close.
+
+        Their leases are kept alive for up to `grace_seconds` meanwhile: no lock is given away while its holder
+        still writes. Who has not ended by then keeps the row for its TTL.
+        """
+        self._closing.set()
+        self._keeper.shut_down(grace_seconds)
+        self.close()
+
+    def _request(self, resource_type: str, resource_id: str, owner_id: str, ttl_seconds: float) -> Request:
+        return Request(
+            key=validate_key(resource_type, resource_id, self.resource_types),
+            owner_id=validate_name("owner_id", owner_id),
+            ttl_seconds=validate_ttl(ttl_seconds),
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -237,29 +296,6 @@ class LockService:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _try_to_acquire(table: LockTable, key: Key, owner_id: str, ttl_seconds: float) -> Lock | None:
-    """A grant; None if the row changed or was cleared away, and it is time to begin again."""
-    granted = table.insert(key, owner_id, ttl_seconds)
-    if granted is not None:
-        return granted
-    found = table.find(key)
-    if found is None:
-        return None
-    lock, now = found
-    if lock.is_expired(now):
-        table.end(lock)
-        return None
-    if lock.owner_id != owner_id or not lock.is_readable:
-        raise LockConflictError(lock, now)
-    return _extend(table, lock, now, ttl_seconds)
-
-
-def _extend(table: LockTable, lock: Lock, now: datetime, ttl_seconds: float) -> Lock | None:
-    if lock.remaining(now) >= ttl_seconds:
-        return lock
-    return table.extend(lock, ttl_seconds)
 
 
 def _live_lease(table: LockTable, key: Key, owner_id: str) -> tuple[Lock, datetime]:
@@ -279,26 +315,3 @@ def _why_not_renewable(lock: Lock, owner_id: str, now: datetime) -> LossReason |
     if not lock.is_readable:
         return LossReason.UNREADABLE
     return LossReason.EXPIRED if lock.is_expired(now) else None
-
-
-def _raise_if_held(table: LockTable, key: Key, owner_id: str, busy: DatabaseBusyError) -> None:
-    found = table.find(key)
-    if found is None:
-        return
-    lock, now = found
-    if lock.owner_id != owner_id and not lock.is_expired(now):
-        raise LockConflictError(lock, now) from busy
-
-
-def _require_fencing_tokens(table: LockTable) -> None:
-    if table.connection.ids_never_return:
-        return
-    table.connection.check_table()
-    if not table.connection.ids_never_return:
-        raise DatabaseError(
-            f"ids of the table `locks` can come back, so they cannot fence a late holder; {UPGRADE_HINT}"
-        )
-
-
-def _never_at_rest(key: Key) -> DatabaseBusyError:
-    return DatabaseBusyError(f"the lock of {key} changed {MAX_LOST_RACES} times while it was looked at")

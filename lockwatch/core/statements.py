@@ -94,6 +94,16 @@ INSERT: Final = (
 FIND: Final = select(*_ROW, _NOW).where(_OF_RESOURCE)
 """The resource's row, if it has one, and now."""
 
+OF_RESOURCE_ROW: Final = select(*_ROW).where(_OF_RESOURCE)
+"""The resource's row, on a connection that knows no function of ours: a caller's."""
+
+TOUCH: Final = (
+    update(locks)
+    .where(locks.c.id == bindparam("lock"), locks.c.owner_id == bindparam("owner"))
+    .values(owner_id=locks.c.owner_id)
+)
+"""Nothing new for that very lease, whatever its expiry: to take the right to write, and to see that it is there."""
+
 FIND_STORED: Final = select(*_ROW).where(
     _stored(locks.c.resource_type) == _given("type"), _stored(locks.c.resource_id) == _given("resource")
 )

@@ -1,0 +1,169 @@
+"""How a resource is acquired, at once or after a wait.
+
+1. Insert a row unless the resource has one. Inserted: granted.
+2. Otherwise read the row. Live and ours: extend it, never shorten it.
+3. Live and somebody else's, or its expiry cannot be read: a conflict, with that row as the holder.
+4. Expired, whoever's: delete that very row and begin again. A takeover is a new row with a greater id.
+5. What was read and is no longer so when it is to be changed is a lost race: begin again.
+
+Who waits looks again and again, without ever writing, until the row is gone or its time is up; then it begins anew.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import threading
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from lockwatch.core.dialects import UPGRADE_HINT
+from lockwatch.core.errors import DatabaseBusyError, DatabaseError, LockConflictError, LockwatchError, ValidationError
+from lockwatch.core.held import HeldTables
+from lockwatch.core.model import Key, Lock
+from lockwatch.core.monotonic import Monotonic
+from lockwatch.core.table import LockTable
+
+MAX_LOST_RACES: Final = 100
+"""How often a call begins again because the row changed under it, before it gives up."""
+POLL_SECS: Final = (0.05, 0.2)
+"""Bounds of the random pause between two looks of a waiter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Who wants what, for how many seconds."""
+
+    key: Key
+    owner_id: str
+    ttl_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """A lock that was obtained: as a new row, or by extending the owner's live one; asked for at `sent_at`."""
+
+    lock: Lock
+    is_new: bool
+    sent_at: float
+
+
+class Acquirer:
+    """Acquires on a service's tables. Waiting ends at once when `closing` is set."""
+
+    def __init__(self, tables: HeldTables, monotonic: Monotonic, closing: threading.Event) -> None:
+        self._tables = tables
+        self._monotonic = monotonic
+        self._closing = closing
+
+    def acquire(self, request: Request, wait_seconds: float) -> Grant:
+        """A grant, after at most `wait_seconds` of waiting for the holder.
+
+        Raises:
+            LockConflictError: somebody else holds it, still at the end of the wait.
+            LockwatchError: the service was closed meanwhile.
+        """
+        give_up_at = self._monotonic() + wait_seconds
+        while True:
+            try:
+                return self._acquire_now(request)
+            except LockConflictError as conflict:
+                self._wait_until_free(request.key, conflict, give_up_at)
+
+    def _acquire_now(self, request: Request) -> Grant:
+        with self._tables.use() as table:
+            _require_fencing_tokens(table)
+            for _ in range(MAX_LOST_RACES):
+                sent_at = self._monotonic()
+                try:
+                    found = _try(table, request)
+                except DatabaseBusyError as busy:
+                    _raise_if_held(table, request, busy)
+                    raise
+                if found is not None:
+                    lock, is_new = found
+                    return Grant(lock=lock, is_new=is_new, sent_at=sent_at)
+        raise never_at_rest(request.key)
+
+    def _wait_until_free(self, key: Key, conflict: LockConflictError, give_up_at: float) -> None:
+        holder, now = conflict.holder, conflict.now
+        while (left := give_up_at - self._monotonic()) > 0:
+            self._pause(min(left, _until_next_look(holder, now)))
+            with self._tables.use() as table:
+                found = table.find(key)
+            if found is None or found[0].is_expired(found[1]):
+                return
+            holder, now = found
+        raise LockConflictError(holder, now)
+
+    def _pause(self, seconds: float) -> None:
+        if self._closing.wait(seconds):
+            raise LockwatchError("the lock service was closed while it waited for a lock")
+
+
+def validate_wait(wait_seconds: float) -> float:
+    """The wait, if it is a number of seconds that is not negative, not infinite and not a truth value.
+
+    Raises:
+        ValidationError: it is not.
+    """
+    rule = "must be a number of seconds, at least 0"
+    if isinstance(wait_seconds, bool) or not isinstance(wait_seconds, int | float):
+        raise ValidationError("wait_seconds", wait_seconds, rule)
+    if not 0 <= wait_seconds < math.inf:
+        raise ValidationError("wait_seconds", wait_seconds, rule)
+    return wait_seconds
+
+
+def extend(table: LockTable, lock: Lock, now: datetime, ttl_seconds: float) -> Lock | None:
+    """That very live lease until `ttl_seconds` from now, or as it is if it lasts longer; None if it changed."""
+    if lock.remaining(now) >= ttl_seconds:
+        return lock
+    return table.extend(lock, ttl_seconds)
+
+
+def never_at_rest(key: Key) -> DatabaseBusyError:
+    """The error of a call that lost race after race."""
+    return DatabaseBusyError(f"the lock of {key} changed {MAX_LOST_RACES} times while it was looked at")
+
+
+def _try(table: LockTable, request: Request) -> tuple[Lock, bool] | None:
+    """The lock, and whether it is a new row; None if the row changed or was cleared away: begin again."""
+    granted = table.insert(request.key, request.owner_id, request.ttl_seconds)
+    if granted is not None:
+        return granted, True
+    found = table.find(request.key)
+    if found is None:
+        return None
+    lock, now = found
+    if lock.is_expired(now):
+        table.end(lock)
+        return None
+    if lock.owner_id != request.owner_id or not lock.is_readable:
+        raise LockConflictError(lock, now)
+    extended = extend(table, lock, now, request.ttl_seconds)
+    return None if extended is None else (extended, False)
+
+
+def _raise_if_held(table: LockTable, request: Request, busy: DatabaseBusyError) -> None:
+    found = table.find(request.key)
+    if found is None:
+        return
+    lock, now = found
+    if lock.owner_id != request.owner_id and not lock.is_expired(now):
+        raise LockConflictError(lock, now) from busy
+
+
+def _require_fencing_tokens(table: LockTable) -> None:
+    if table.connection.ids_never_return:
+        return
+    table.connection.check_table()
+    if not table.connection.ids_never_return:
+        raise DatabaseError(f"ids of the table `locks` can come back, and so fence no late holder off; {UPGRADE_HINT}")
+
+
+def _until_next_look(holder: Lock, now: datetime) -> float:
+    pause = random.uniform(*POLL_SECS)  # noqa: S311 so that waiters do not look in step
+    remaining = holder.remaining(now)
+    return min(pause, max(remaining, 0.0)) if holder.is_readable else pause

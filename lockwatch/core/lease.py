@@ -1,0 +1,168 @@
+"""A lease: a lock held while somebody works, that knows when it is lost.
+
+The truth is local. A lease is valid until the deadline that was computed, by a clock that counts sleep, *before* its
+last successful acquire or renewal was sent. A database that cannot be reached is no loss until then; after it, it is.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from lockwatch.core.errors import LockExpiredError, LossReason
+from lockwatch.core.guarding import find_loss
+from lockwatch.core.loss import Loss
+from lockwatch.core.model import Lock
+from lockwatch.core.monotonic import Monotonic
+from lockwatch.core.text import clean
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+    from sqlalchemy.orm import Session
+
+    from lockwatch.core.dialects import Clock
+
+log: Final = logging.getLogger("lockwatch")
+
+OnLost: TypeAlias = Callable[["Lease"], object]
+
+
+class Lease:
+    """A lock that is kept alive while a body works under it. `LockService.hold` gives it.
+
+    `lost` is an event to wait for or to look at; `lost_reason` then says why. Any thread may call all methods.
+    """
+
+    def __init__(self, lock: Lock, ttl_seconds: float, deadline: float, *, monotonic: Monotonic, clock: Clock) -> None:
+        self.ttl_seconds: Final = ttl_seconds
+        self.lost = threading.Event()
+        self._lock = lock
+        self._deadline = deadline
+        self._monotonic = monotonic
+        self._clock = clock
+        self._on_lost: list[OnLost] = []
+        self._loss: Loss | None = None
+        self._mutex = threading.Lock()
+        self._pid = os.getpid()
+
+    @property
+    def lock(self) -> Lock:
+        """The lock as of its last renewal."""
+        return self._lock
+
+    @property
+    def fence(self) -> int:
+        """The fencing token: greater than that of every earlier grant of the resource."""
+        return self._lock.id
+
+    @property
+    def lost_reason(self) -> Loss | None:
+        """Why it was lost; None while it is not."""
+        return self._loss
+
+    def remaining(self) -> float:
+        """Seconds until it ends unless it is renewed, by this machine's clock; 0 once it is lost."""
+        return 0.0 if self.lost.is_set() else max(0.0, self._deadline - self._monotonic())
+
+    def check(self) -> None:
+        """Raise if it is lost. To be called between two steps of work.
+
+        Raises:
+            LockExpiredError: it is; `reason` and `holder` say why.
+        """
+        if self.is_lost() and self._loss is not None:
+            raise self._error(self._loss)
+
+    def guard(self, connection: Connection | Session) -> None:
+        """Make sure, inside the caller's transaction, that this lease holds, and goes on holding until that ends.
+
+        To be called late, in a short transaction of the same database, right before what it protects is written.
+        On SQLite it takes the write lock: all lock calls on the file wait until the transaction ends.
+
+        Args:
+            connection: the caller's SQLAlchemy connection or session, in a transaction.
+
+        Raises:
+            LockExpiredError: the lease is lost; roll back.
+            ValidationError: the connection is in AUTOCOMMIT, or of another kind of database.
+            DatabaseBusyError: retry the transaction.
+        """
+        self.check()
+        loss = find_loss(connection, self._lock, self._clock)
+        if loss is not None:
+            raise self._error(loss)
+        self.check()
+
+    def _error(self, loss: Loss) -> LockExpiredError:
+        return LockExpiredError(self._lock.resource, self._lock.owner_id, loss.reason, None, loss.holder)
+
+    def is_lost(self) -> bool:
+        """Whether it is lost, by a look at the clock: a process that was stopped knows before its watchdog does."""
+        if self.is_over():
+            self.lose(Loss(reason=LossReason.EXPIRED))
+        return self._loss is not None
+
+    def is_over(self) -> bool:
+        """Whether its deadline has passed, signalled or not."""
+        return self._monotonic() >= self._deadline
+
+    @property
+    def deadline(self) -> float:
+        """When it ends unless it is renewed, by the clock that counts sleep."""
+        return self._deadline
+
+    @property
+    def is_of_this_process(self) -> bool:
+        """Whether it was taken by this process, not by the parent that it was forked from."""
+        return self._pid == os.getpid()
+
+    def prolong(self, lock: Lock, deadline: float) -> bool:
+        """Take note of a renewal, unless it came too late: False then."""
+        with self._mutex:
+            if self._is_gone() or self._monotonic() >= self._deadline:
+                return False
+            self._lock = lock
+            self._deadline = max(self._deadline, deadline)
+            return True
+
+    def lose(self, loss: Loss) -> None:
+        """Signal the loss, once: what came first is the reason."""
+        with self._mutex:
+            if self._loss is not None:
+                return
+            self._loss = loss
+            self.lost.set()
+            callbacks, self._on_lost = self._on_lost, []
+        for callback in callbacks:
+            self._start(callback)
+
+    def tell(self, on_lost: OnLost) -> None:
+        """Have `on_lost` called with this lease when it is lost, once, in a thread of its own; at once if it is."""
+        with self._mutex:
+            if self._loss is None:
+                self._on_lost.append(on_lost)
+                return
+        self._start(on_lost)
+
+    def become_parents(self) -> None:
+        """In a forked child: it is the parent's. No lock of the parent's threads is waited for."""
+        self._mutex = threading.Lock()
+        self._loss = self._loss or Loss(reason=LossReason.FORKED)
+        self.lost = threading.Event()
+        self.lost.set()
+
+    def _is_gone(self) -> bool:
+        # A lease that is shutting down is told so, but is kept alive until its body has ended.
+        return self._loss is not None and self._loss.reason is not LossReason.SHUTTING_DOWN
+
+    def _start(self, on_lost: OnLost) -> None:
+        threading.Thread(target=self._call, args=(on_lost,), name="lockwatch on_lost", daemon=True).start()
+
+    def _call(self, on_lost: OnLost) -> None:
+        try:
+            on_lost(self)
+        except Exception:  # whatever a callback raises must hurt no other lease
+            log.exception("on_lost of %s raised", clean(self._lock.resource))
