@@ -24,8 +24,10 @@ from lockwatch.core.service import LockService
 from lockwatch.core.text import clean
 from lockwatch.core.timestamps import utc_now
 
-HEAD_REVISION: Final = "m4_001_concurrency_locks"
+HEAD_REVISION: Final = "m4_002_plans"
 """The newest migration. Said here so that to compare with it costs no import of alembic; a test holds it true."""
+EARLIER_REVISIONS: Final = ("m4_001_concurrency_locks",)
+"""The migrations before it: what a database may be at that only needs an upgrade."""
 VERSION_TABLE: Final = "lockwatch_version"
 """Alembic's table, of a name of its own: an application's database may have an `alembic_version`."""
 BUSY_TIMEOUT_SECS: Final = 5.0

@@ -14,7 +14,7 @@ from lockwatch.core.model import MAX_LOCK_TTL_SECS, Lock, LockSnapshot
 from lockwatch.core.service import LockService
 from lockwatch.core.text import clean, duration
 from lockwatch.core.timestamps import utc_now
-from lockwatch.database import HEAD_REVISION, Database, connect, open_database
+from lockwatch.database import EARLIER_REVISIONS, HEAD_REVISION, Database, connect, open_database
 
 MAX_SKEW_SECS: Final = 1.0
 """How far the clock that judges may be from this machine's before it is worth a word."""
@@ -110,6 +110,12 @@ def check_schema(revision: str | None) -> Check:
     """Is the table the newest one, whose ids never come back?"""
     if revision == HEAD_REVISION:
         return Check(name="Schema", status=Status.OK, message=f"at {HEAD_REVISION}, the newest")
+    if revision in EARLIER_REVISIONS:
+        message, hint = (
+            f"at {revision}, which lacks what came after it",
+            "`lockwatch db upgrade` brings it to the newest",
+        )
+        return Check(name="Schema", status=Status.WARNING, message=message, hint=hint)
     if revision is not None:
         message = f"at {clean(revision)}; this lockwatch knows {HEAD_REVISION}"
         return Check(name="Schema", status=Status.WARNING, message=message, hint="use the lockwatch that made it")

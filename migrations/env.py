@@ -7,6 +7,7 @@ import os
 from alembic import context
 from sqlalchemy import Connection, create_engine
 
+import lockwatch.plans.schema  # noqa: F401 its tables are of the same metadata
 from lockwatch.core.schema import metadata
 from lockwatch.database import VERSION_TABLE
 

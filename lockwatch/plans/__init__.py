@@ -1,0 +1,1 @@
+"""Plans that go through phases, each transition under the plan's lock."""
