@@ -72,6 +72,7 @@ class Acquirer:
                 self._wait_until_free(request.key, conflict, give_up_at)
 
     def _acquire_now(self, request: Request) -> Grant:
+        self._require_open()
         with self._tables.use() as table:
             _require_fencing_tokens(table)
             for _ in range(MAX_LOST_RACES):
@@ -98,8 +99,12 @@ class Acquirer:
         raise LockConflictError(holder, now)
 
     def _pause(self, seconds: float) -> None:
-        if self._closing.wait(seconds):
-            raise LockwatchError("the lock service was closed while it waited for a lock")
+        self._closing.wait(seconds)
+        self._require_open()
+
+    def _require_open(self) -> None:
+        if self._closing.is_set():
+            raise LockwatchError("the lock service is closed or shutting down: it acquires nothing more")
 
 
 def validate_wait(wait_seconds: float) -> float:

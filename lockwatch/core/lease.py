@@ -34,10 +34,12 @@ class Lease:
     """A lock that is kept alive while a body works under it. `LockService.hold` gives it.
 
     `lost` is an event to wait for or to look at; `lost_reason` then says why. Any thread may call all methods.
+    `thread_id` is the thread that began to hold it.
     """
 
     def __init__(self, lock: Lock, ttl_seconds: float, deadline: float, *, monotonic: Monotonic, clock: Clock) -> None:
         self.ttl_seconds: Final = ttl_seconds
+        self.thread_id: Final = threading.get_ident()
         self.lost = threading.Event()
         self._lock = lock
         self._deadline = deadline

@@ -25,7 +25,7 @@ from lockwatch.core.errors import (
 from lockwatch.core.held import HeldTables, Identity
 from lockwatch.core.holding import Hold, heartbeat_interval, new_owner
 from lockwatch.core.keeper import LeaseKeeper
-from lockwatch.core.lease import OnLost
+from lockwatch.core.lease import Lease, OnLost
 from lockwatch.core.model import (
     DEFAULT_LOCK_TTL_SECS,
     Key,
@@ -278,9 +278,17 @@ class LockService:
         Their leases are kept alive for up to `grace_seconds` meanwhile: no lock is given away while its holder
         still writes. Who has not ended by then keeps the row for its TTL.
         """
+        self.drain(grace_seconds)
+        self.close()
+
+    def drain(self, grace_seconds: float = SHUT_DOWN_GRACE_SECS) -> None:
+        """The first half of `shut_down`: nothing more can be acquired here, but renewed and released all the same."""
         self._closing.set()
         self._keeper.shut_down(grace_seconds)
-        self.close()
+
+    def leases(self) -> list[Lease]:
+        """The leases under which bodies of `hold` work now."""
+        return self._keeper.leases()
 
     def _request(self, resource_type: str, resource_id: str, owner_id: str, ttl_seconds: float) -> Request:
         return Request(
