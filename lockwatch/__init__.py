@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from lockwatch.core.service import LockService
     from lockwatch.core.watcher import Watcher
     from lockwatch.database import connect, upgrade
+    from lockwatch.plans.errors import PlanConstrainedError, PlanExistsError, PlanNotFoundError, PlanTransitionError
+    from lockwatch.plans.service import PlanLifecycleService
 
 __all__ = [
     "DEFAULT_LOCK_TTL_SECS",
@@ -51,6 +53,11 @@ __all__ = [
     "LossReason",
     "Outcome",
     "OutcomeKind",
+    "PlanConstrainedError",
+    "PlanExistsError",
+    "PlanLifecycleService",
+    "PlanNotFoundError",
+    "PlanTransitionError",
     "ValidationError",
     "Watcher",
     "connect",
@@ -58,7 +65,14 @@ __all__ = [
 ]
 
 # Names are looked up where they are defined when they are first used: `lockwatch --help` needs no database.
-_MODULES: Final = ("lockwatch.core.errors", "lockwatch.core.model", "lockwatch.core.service", "lockwatch.database")
+_MODULES: Final = (
+    "lockwatch.core.errors",
+    "lockwatch.core.model",
+    "lockwatch.core.service",
+    "lockwatch.database",
+    "lockwatch.plans.errors",
+    "lockwatch.plans.service",
+)
 
 
 def __getattr__(name: str) -> Any:

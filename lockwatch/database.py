@@ -95,6 +95,16 @@ class Database:
             paramstyle="named",
         )
 
+    def transactional_engine(self) -> Engine:
+        """An engine for what is written beside the locks: its transactions may write from their start on.
+
+        Its connections are not pooled, and never create the file. Who only reads does so in AUTOCOMMIT.
+        """
+        engine = create_engine("sqlite://", creator=lambda: self._connect("rw", BUSY_TIMEOUT_SECS), poolclass=NullPool)
+        event.listen(engine, "connect", lambda driver, _record: SQLITE.prepare(driver, utc_now))
+        event.listen(engine, "begin", _begin)
+        return engine
+
     def revision(self) -> str | None:
         """The migration that the database is at; None if it has none of ours, or does not exist.
 
@@ -241,6 +251,11 @@ def _make_default(database: Database) -> None:
         raise DatabaseError(f"the folder of {database.name} cannot be made ({error.strerror})") from error
     if not database.is_at_head():
         database.upgrade()
+
+
+def _begin(connection: Connection) -> None:
+    if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
+        connection.exec_driver_sql(SQLITE.begin)
 
 
 def _revision(connection: sqlite3.Connection) -> str | None:
