@@ -7,6 +7,7 @@ system, that no plan ran a phase twice at once and that nothing was written with
 from __future__ import annotations
 
 import fcntl
+import os
 import random
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -43,6 +45,8 @@ WRITE: Final = sa.text(
     "INSERT INTO evidence (plan_id, phase, fence, written_at, expires_at) VALUES (:plan, :phase, :fence, :now,"
     " (SELECT expires_at FROM locks WHERE id = :fence AND resource_type = 'plan' AND resource_id = :plan))"
 )
+
+Worker = subprocess.Popen[bytes]
 
 
 @dataclass(kw_only=True)
@@ -82,38 +86,50 @@ class Storm:
                     worker.kill()
                     worker.wait()
 
-    def _worker(self) -> subprocess.Popen[bytes]:
+    def _worker(self) -> Worker:
         return subprocess.Popen([sys.executable, "-m", "tests.storm", self.url, str(self.folder)], cwd=ROOT)
 
-    def _blow(self, crew: list[subprocess.Popen[bytes]]) -> None:
-        until, paused, resume_at = time.monotonic() + self.seconds, None, 0.0
-        while time.monotonic() < until or paused:
-            if paused is None and time.monotonic() + PAUSE_SECS / 2 < until:
-                paused = self._strike(crew, signal.SIGSTOP)
-                self.paused.add(paused.pid)
-                resume_at = time.monotonic() + PAUSE_SECS
-            if paused and time.monotonic() >= resume_at:
+    def _blow(self, crew: list[Worker]) -> None:
+        begun, paused, resume_at = time.monotonic(), None, 0.0
+        while paused or time.monotonic() < begun + self.seconds:
+            now = time.monotonic()
+            if paused and now >= resume_at:
                 paused.send_signal(signal.SIGCONT)
                 paused = None
-            if time.monotonic() < until:
-                victim = self._strike(crew, signal.SIGKILL, spare=paused)
-                victim.wait()
-                crew[crew.index(victim)] = self._worker()
-                self.killed += 1
-            time.sleep(1)
+            elif not paused:
+                paused, resume_at = self._pause(crew), now + PAUSE_SECS
+            if begun + self.killed <= now < begun + self.seconds:
+                self._kill(crew, paused)
+            time.sleep(0.05)
 
-    def _strike(
-        self, crew: list[subprocess.Popen[bytes]], number: signal.Signals, spare: object = None
-    ) -> subprocess.Popen[bytes]:
-        """Send a signal to a worker in the middle of its work."""
+    def _pause(self, crew: list[Worker]) -> Worker:
+        while True:
+            worker = self._one_at_work(crew, None)
+            worker.send_signal(signal.SIGSTOP)
+            os.waitpid(worker.pid, os.WUNTRACED)
+            if self._is_at_work(worker):
+                self.paused.add(worker.pid)
+                return worker
+            worker.send_signal(signal.SIGCONT)
+
+    def _kill(self, crew: list[Worker], spared: Worker | None) -> None:
+        victim = self._one_at_work(crew, spared)
+        victim.kill()
+        victim.wait()
+        crew[crew.index(victim)] = self._worker()
+        self.killed += 1
+
+    def _one_at_work(self, crew: list[Worker], spared: Worker | None) -> Worker:
         give_up_at = time.monotonic() + CALM_SECS
         while time.monotonic() < give_up_at:
             for worker in random.sample(crew, len(crew)):
-                if worker is not spare and (self.folder / f"working-{worker.pid}").exists():
-                    worker.send_signal(number)
+                if worker is not spared and self._is_at_work(worker):
                     return worker
             time.sleep(0.005)
-        raise AssertionError("nobody works any more; there are too few plans for so long a storm")
+        raise AssertionError("nobody works any more: too few plans for so long a storm")
+
+    def _is_at_work(self, worker: Worker) -> bool:
+        return (self.folder / f"working-{worker.pid}").exists()
 
     def _wait(self) -> None:
         give_up_at = time.monotonic() + CALM_SECS
@@ -141,7 +157,7 @@ class Storm:
         done = Counter((plan_id, phase) for plan_id, phase, *_, outcome in found if outcome in ("complete", "applied"))
         assert set(done.values()) == {1}
         assert len(done) == 3 * self.plans
-        for before, after in zip(found, found[1:], strict=False):
+        for before, after in pairwise(found):
             assert before[0] != after[0] or before[3] <= after[2], f"two runs at once: {before}, {after}"
 
     def _check_evidence(self) -> None:
@@ -177,7 +193,7 @@ def _take_one_further(service: PlanLifecycleService, engine: sa.Engine, folder: 
     if not ready:
         time.sleep(0.05)
         return
-    plan = random.choice(ready)
+    plan = random.choice(ready)  # noqa: S311 any will do
     if plan.phase is Phase.ACTION:
         service.advance(plan.id)
     elif plan.state in steps:
@@ -198,7 +214,7 @@ def _work(engine: sa.Engine, folder: Path, plan_id: str, phase: Phase, lease: Pl
 
 @contextmanager
 def _marked(folder: Path) -> Iterator[None]:
-    mark = folder / f"working-{_pid()}"
+    mark = folder / f"working-{os.getpid()}"
     mark.touch()
     try:
         yield
@@ -215,20 +231,14 @@ def _alone(folder: Path, plan_id: str) -> Iterator[None]:
         except BlockingIOError:
             file.seek(0)
             _note(folder, "overlap", f"{file.read().split()[-1]} ")
-        file.write(f"{_pid()} ")
+        file.write(f"{os.getpid()} ")
         file.flush()
         yield
 
 
 def _note(folder: Path, kind: str, text: str) -> None:
-    with (folder / f"{kind}-{_pid()}").open("a") as file:
+    with (folder / f"{kind}-{os.getpid()}").open("a") as file:
         file.write(text)
-
-
-def _pid() -> int:
-    import os
-
-    return os.getpid()
 
 
 def main(arguments: list[str]) -> None:

@@ -94,13 +94,13 @@ def test_another_programs_table_is_named(earlier: str) -> None:
         assert rows(earlier) == []
 
 
-@pytest.mark.parametrize("change", ["phase = 'b\x1b[2Jad'", "state = 'b\x1b[2Jad'"])
+@pytest.mark.parametrize("change", ["UPDATE plans SET phase = 'b\x1b[2Jad'", "UPDATE plans SET state = 'b\x1b[2Jad'"])
 def test_a_phase_or_state_that_is_not_known_is_an_error_that_names_the_plan(
     plans: PlanLifecycleService, url: str, change: str
 ) -> None:
     put(url, Phase.EXECUTE, PlanState.QUEUED)
-    execute(url, f"UPDATE plans SET {change}")
-    with pytest.raises(lockwatch.DatabaseError, match=r"plan p1 cannot be read: 'b(\\x1b|␛)\[2Jad' is not a valid"):
+    execute(url, change)
+    with pytest.raises(lockwatch.DatabaseError, match=r"plan p1 cannot be read: 'b\\x1b\[2Jad' is not a valid"):
         plans.get("p1")
 
 
