@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from lockwatch.database import connect, upgrade
     from lockwatch.plans.errors import PlanConstrainedError, PlanExistsError, PlanNotFoundError, PlanTransitionError
     from lockwatch.plans.service import PlanLifecycleService
+    from lockwatch.runtime import LockRuntime
 
 __all__ = [
     "DEFAULT_LOCK_TTL_SECS",
@@ -47,6 +48,7 @@ __all__ = [
     "Lock",
     "LockConflictError",
     "LockExpiredError",
+    "LockRuntime",
     "LockService",
     "LockSnapshot",
     "LockwatchError",
@@ -72,6 +74,7 @@ _MODULES: Final = (
     "lockwatch.database",
     "lockwatch.plans.errors",
     "lockwatch.plans.service",
+    "lockwatch.runtime",
 )
 
 
