@@ -11,12 +11,13 @@ Who waits looks again and again, without ever writing, until the row is gone or 
 
 from __future__ import annotations
 
-import math
 import random
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 from lockwatch.core.dialects import UPGRADE_HINT
 from lockwatch.core.errors import DatabaseBusyError, DatabaseError, LockConflictError, LockwatchError, ValidationError
@@ -25,8 +26,12 @@ from lockwatch.core.model import Key, Lock
 from lockwatch.core.monotonic import Monotonic
 from lockwatch.core.table import LockTable
 
+T = TypeVar("T")
+
 MAX_LOST_RACES: Final = 100
 """How often a call begins again because the row changed under it, before it gives up."""
+MAX_WAIT_SECS: Final = 366 * 24 * 3600
+"""Longest wait that can be asked for, in seconds."""
 POLL_SECS: Final = (0.05, 0.2)
 """Bounds of the random pause between two looks of a waiter."""
 
@@ -58,7 +63,11 @@ class Acquirer:
         self._closing = closing
 
     def acquire(self, request: Request, wait_seconds: float) -> Grant:
-        """A grant, after at most `wait_seconds` of waiting for the holder.
+        """A grant, after at most `wait_seconds` of waiting for the holder. Raises as `wait_for` does."""
+        return self.wait_for(request, wait_seconds, partial(self.acquire_now, request))
+
+    def wait_for(self, request: Request, wait_seconds: float, attempt: Callable[[], T]) -> T:
+        """What `attempt` returns, once it raises no conflict; waits up to `wait_seconds` for the holder in between.
 
         Raises:
             LockConflictError: somebody else holds it, still at the end of the wait.
@@ -67,11 +76,17 @@ class Acquirer:
         give_up_at = self._monotonic() + wait_seconds
         while True:
             try:
-                return self._acquire_now(request)
+                return attempt()
             except LockConflictError as conflict:
-                self._wait_until_free(request.key, conflict, give_up_at)
+                self._wait_until_free(request, conflict, give_up_at)
 
-    def _acquire_now(self, request: Request) -> Grant:
+    def acquire_now(self, request: Request) -> Grant:
+        """A grant, without waiting.
+
+        Raises:
+            LockConflictError: somebody else holds it.
+            LockwatchError: the service is closed or shutting down.
+        """
         self._require_open()
         with self._tables.use() as table:
             _require_fencing_tokens(table)
@@ -87,13 +102,13 @@ class Acquirer:
                     return Grant(lock=lock, is_new=is_new, sent_at=sent_at)
         raise never_at_rest(request.key)
 
-    def _wait_until_free(self, key: Key, conflict: LockConflictError, give_up_at: float) -> None:
+    def _wait_until_free(self, request: Request, conflict: LockConflictError, give_up_at: float) -> None:
         holder, now = conflict.holder, conflict.now
         while (left := give_up_at - self._monotonic()) > 0:
             self._pause(min(left, _until_next_look(holder, now)))
             with self._tables.use() as table:
-                found = table.find(key)
-            if found is None or found[0].is_expired(found[1]):
+                found = table.find(request.key)
+            if found is None or not _keeps_out(request, *found):
                 return
             holder, now = found
         raise LockConflictError(holder, now)
@@ -108,15 +123,15 @@ class Acquirer:
 
 
 def validate_wait(wait_seconds: float) -> float:
-    """The wait, if it is a number of seconds that is not negative, not infinite and not a truth value.
+    """The wait, if it is a number of seconds from 0 to a year, and not a truth value.
 
     Raises:
         ValidationError: it is not.
     """
-    rule = "must be a number of seconds, at least 0"
+    rule = f"must be a number of seconds from 0 to {MAX_WAIT_SECS}, which is a year"
     if isinstance(wait_seconds, bool) or not isinstance(wait_seconds, int | float):
         raise ValidationError("wait_seconds", wait_seconds, rule)
-    if not 0 <= wait_seconds < math.inf:
+    if not 0 <= wait_seconds <= MAX_WAIT_SECS:
         raise ValidationError("wait_seconds", wait_seconds, rule)
     return wait_seconds
 
@@ -145,7 +160,7 @@ def _try(table: LockTable, request: Request) -> tuple[Lock, bool] | None:
     if lock.is_expired(now):
         table.end(lock)
         return None
-    if lock.owner_id != request.owner_id or not lock.is_readable:
+    if _keeps_out(request, lock, now):
         raise LockConflictError(lock, now)
     extended = extend(table, lock, now, request.ttl_seconds)
     return None if extended is None else (extended, False)
@@ -156,8 +171,13 @@ def _raise_if_held(table: LockTable, request: Request, busy: DatabaseBusyError) 
     if found is None:
         return
     lock, now = found
-    if lock.owner_id != request.owner_id and not lock.is_expired(now):
+    if _keeps_out(request, lock, now):
         raise LockConflictError(lock, now) from busy
+
+
+def _keeps_out(request: Request, lock: Lock, now: datetime) -> bool:
+    """Whether a lock is live, and somebody else's or of an expiry that cannot be read."""
+    return not lock.is_readable or (lock.owner_id != request.owner_id and not lock.is_expired(now))
 
 
 def _require_fencing_tokens(table: LockTable) -> None:

@@ -10,12 +10,14 @@ import sqlite3
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 
-from lockwatch.core.errors import DatabaseBusyError, LossReason, ValidationError
-from lockwatch.core.loss import Loss
+from lockwatch.core.dialects import SQLITE
+from lockwatch.core.errors import DatabaseBusyError, DatabaseError, ValidationError
+from lockwatch.core.loss import Loss, loss_of
 from lockwatch.core.model import Lock
 from lockwatch.core.statements import OF_RESOURCE_ROW, TOUCH
+from lockwatch.core.text import clean
 from lockwatch.core.timestamps import utc_now
 
 if TYPE_CHECKING:
@@ -30,38 +32,34 @@ def find_loss(connection: Connection | Session, lock: Lock, clock: Clock = utc_n
     """Why the lock is lost; or None, and then it is its owner's until the connection's transaction ends.
 
     Raises:
-        ValidationError: the connection is in AUTOCOMMIT, or of a database that lockwatch does not serve.
+        ValidationError: it is no connection or session of SQLAlchemy, is in AUTOCOMMIT, or of another kind of database.
         DatabaseBusyError: the transaction has read what others changed since, or waited too long: retry it.
+        DatabaseError: the database has no such table, or cannot be written.
     """
-    core = connection if isinstance(connection, Connection) else connection.connection()
+    core = _connection_of(connection)
     if core.dialect.name != "sqlite":
         raise ValidationError("connection", core.dialect.name, "must be of an SQLite database")
-    is_there = _touch(core, lock)
-    if not _is_in_transaction(core):
-        raise ValidationError("connection", "one in AUTOCOMMIT", _MUST)
-    row = core.execute(OF_RESOURCE_ROW, {"type": lock.resource_type, "resource": lock.resource_id}).first()
-    return _judge(Lock.from_row(row) if row else None, is_there, clock)
-
-
-def _touch(connection: Connection, lock: Lock) -> bool:
     try:
-        return connection.execute(TOUCH, {"lock": lock.id, "owner": lock.owner_id}).rowcount == 1
-    except OperationalError as error:
-        if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
-            raise
-        raise DatabaseBusyError(f"the guard could not be had; retry the transaction ({error.orig})") from error.orig
+        core.execute(TOUCH, {"lock": lock.id, "owner": lock.owner_id})
+        if not getattr(core.connection.driver_connection, "in_transaction", False):
+            raise ValidationError("connection", "one in AUTOCOMMIT", _MUST)
+        row = core.execute(OF_RESOURCE_ROW, {"type": lock.resource_type, "resource": lock.resource_id}).first()
+    except DBAPIError as error:
+        raise _translate(error) from error.orig
+    return loss_of(lock, (Lock.from_row(row), clock()) if row else None)
 
 
-def _judge(found: Lock | None, is_there: bool, clock: Clock) -> Loss | None:
-    if found is None:
-        return Loss(reason=LossReason.REMOVED)
-    if not is_there:
-        return Loss(reason=LossReason.TAKEN_OVER, holder=found)
-    if not found.is_readable:
-        return Loss(reason=LossReason.UNREADABLE)
-    return Loss(reason=LossReason.EXPIRED) if found.is_expired(clock()) else None
+def _connection_of(connection: Connection | Session) -> Connection:
+    if isinstance(connection, Connection):
+        return connection
+    of_session = getattr(connection, "connection", None)  # a Session, a scoped one too, without importing the ORM
+    core = of_session() if callable(of_session) else None
+    if not isinstance(core, Connection):
+        raise ValidationError("connection", connection, "must be a connection or a session of SQLAlchemy")
+    return core
 
 
-def _is_in_transaction(connection: Connection) -> bool:
-    driver = connection.connection.driver_connection
-    return isinstance(driver, sqlite3.Connection) and driver.in_transaction
+def _translate(error: DBAPIError) -> DatabaseError:
+    if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return DatabaseBusyError(f"the guard could not be had; retry the transaction ({clean(str(error.orig))})")
+    return SQLITE.translate(error.orig if isinstance(error.orig, Exception) else error)

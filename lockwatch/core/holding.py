@@ -8,12 +8,16 @@ import socket
 from types import TracebackType
 from typing import Final
 
-from lockwatch.core.acquiring import MAX_LOST_RACES, Acquirer, Request
-from lockwatch.core.errors import LockwatchError, ValidationError
+from lockwatch.core.acquiring import MAX_LOST_RACES, Acquirer, Grant, Request, never_at_rest
+from lockwatch.core.errors import LockwatchError, LossReason, ValidationError
 from lockwatch.core.held import HeldTables
-from lockwatch.core.keeper import Kept, LeaseKeeper
-from lockwatch.core.lease import Lease, OnLost, log
+from lockwatch.core.keeper import LeaseKeeper
+from lockwatch.core.kept import Kept
+from lockwatch.core.lease import Lease, OnLost
+from lockwatch.core.loss import Loss, loss_of
 from lockwatch.core.model import Lock
+from lockwatch.core.rounds import log
+from lockwatch.core.table import LockTable
 from lockwatch.core.text import clean
 
 HEARTBEAT_SHARE: Final = 1 / 3
@@ -48,8 +52,7 @@ class Hold:
     def __enter__(self) -> Lease:
         if self._kept is not None:
             raise LockwatchError("a hold can be entered once; call hold() again for another one")
-        grant = self._acquirer.acquire(self._request, self._wait_seconds)
-        self._kept = self._keeper.enter(grant, self._request.ttl_seconds, self._interval_seconds)
+        self._kept = self._acquirer.wait_for(self._request, self._wait_seconds, self._begin)
         lease = self._kept.lease
         if self._on_lost is not None:
             lease.tell(self._on_lost)
@@ -58,26 +61,67 @@ class Hold:
     def __exit__(
         self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        kept = self._kept
-        if kept is None or not kept.lease.is_of_this_process:
+        if self._kept is None or not self._kept.lease.is_of_this_process:
             return
-        was_lost = kept.lease.is_lost()
-        if self._keeper.leave(kept):
-            self._release(kept.lease.lock)
-        if kind is None and was_lost:
-            kept.lease.check()
+        lease = self._kept.lease
+        lease.is_lost()
+        self._end(self._kept)
+        if kind is None and lease.lost_reason is not None:
+            raise lease.error(lease.lost_reason)
 
-    def _release(self, lock: Lock) -> None:
+    def _begin(self) -> Kept:
+        key, owner_id = self._request.key, self._request.owner_id
+        with self._keeper.turn(key, owner_id):
+            for _ in range(MAX_LOST_RACES):
+                grant = self._acquirer.acquire_now(self._request)
+                kept = self._enter(grant)
+                if kept is not None:
+                    return kept
+                self._release(grant.lock)
+        raise never_at_rest(key)
+
+    def _enter(self, grant: Grant) -> Kept | None:
+        try:
+            return self._keeper.enter(grant, self._request.ttl_seconds, self._interval_seconds)
+        except BaseException:
+            if grant.is_new:
+                self._release(grant.lock)
+            raise
+
+    def _end(self, kept: Kept) -> None:
+        lease = kept.lease
+        with self._keeper.turn(self._request.key, self._request.owner_id):
+            if not self._keeper.leave(kept):
+                if self._on_lost is not None:
+                    lease.forget(self._on_lost)
+                return
+            try:
+                loss = self._release(lease.lock) if kept.is_ours else None
+                if loss is not None:
+                    lease.lose(loss)
+            finally:
+                self._keeper.drop(kept)
+
+    def _release(self, lock: Lock) -> Loss | None:
+        """End the lease if it is still there; why it was lost if it is not."""
         try:
             with self._tables.use() as table:
-                for _ in range(MAX_LOST_RACES):  # a heartbeat that is under way may change the row once more
-                    found = table.find(lock.key)
-                    if found is None or (found[0].id, found[0].owner_id) != (lock.id, lock.owner_id):
-                        return
-                    if not found[0].is_readable or table.end(found[0]) is not None:
-                        return
-        except LockwatchError as error:
-            log.warning("%s was not released and ends by its TTL: %s", clean(lock.resource), error)
+                return release_lease(table, lock)
+        except Exception as error:  # noqa: BLE001 the body's own exception must come out, whatever this one is
+            log.warning("%s was not released and ends by its TTL: %s", clean(lock.resource), clean(str(error)))
+            return None
+
+
+def release_lease(table: LockTable, lock: Lock) -> Loss | None:
+    """End that very lease, live or expired; why it was lost if it was, and then nothing of another's is touched."""
+    for _ in range(MAX_LOST_RACES):  # a heartbeat that is under way may change the row once more
+        found = table.find(lock.key)
+        loss = loss_of(lock, found)
+        if found is None or (loss is not None and loss.reason is not LossReason.EXPIRED):
+            return loss
+        if table.end(found[0]) is not None:
+            return loss
+    raise never_at_rest(lock.key)
 
 
 def heartbeat_interval(heartbeat_seconds: float | None, ttl_seconds: float) -> float:

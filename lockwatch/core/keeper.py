@@ -1,51 +1,40 @@
 """What keeps leases alive: one heartbeat thread and one watchdog thread for all leases of a service.
 
 The heartbeat renews. The watchdog only looks at the clock, so that a lease is known to be lost even while a call to the
-database hangs. Both wake once a second, or when something is due, and end soon after the last lease.
+database hangs. Both wake once a second, or when something is due, and end soon after the last hold.
+A lease that is lost is kept, though not renewed, until its holds have ended: bodies still run under it.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import weakref
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from lockwatch.core.acquiring import MAX_LOST_RACES, Grant, extend, never_at_rest
 from lockwatch.core.dialects import Clock
 from lockwatch.core.errors import LockwatchError, LossReason
 from lockwatch.core.held import HeldTables
-from lockwatch.core.lease import Lease, log
-from lockwatch.core.loss import Loss
-from lockwatch.core.model import Lock
+from lockwatch.core.kept import Kept
+from lockwatch.core.lease import Lease
+from lockwatch.core.loss import Loss, loss_of
+from lockwatch.core.model import Key, Lock
 from lockwatch.core.monotonic import Monotonic
+from lockwatch.core.rounds import TICK_SECS, Rounds, log
 from lockwatch.core.table import LockTable
 from lockwatch.core.text import clean
+from lockwatch.core.turns import Turn, Turns
 
-TICK_SECS: Final = 1.0
-"""How long a thread sleeps at most. Its sleep does not count the machine's sleep, so it must be short."""
+EARLY_SECS: Final = 0.02
+"""How much before its deadline the watchdog gives a lease up: a thread never wakes on the dot, but always later."""
 RETRY_SHARE: Final = 1 / 20
 """How much of the TTL passes before a renewal that failed is tried again."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Kept:
-    """A lease, when its next heartbeat is due, and how many holds share it."""
-
-    lease: Lease
-    interval: float
-    due: float
-    is_ours: bool
-    """Whether one of these holds was granted it, so that the last to end releases it."""
-    holds: int = 1
-    failed: bool = False
-    """Whether the last renewal did not get through."""
-
-
 class LeaseKeeper:
-    """Renews leases until they are dropped, and signals the loss of those that could not be renewed in time."""
+    """Renews leases while holds last, and signals the loss of those that could not be renewed in time."""
 
     def __init__(self, tables: HeldTables, monotonic: Monotonic, clock: Clock) -> None:
         self._tables = tables
@@ -54,53 +43,71 @@ class LeaseKeeper:
         self._start_anew()
         _keepers.add(self)
 
-    def enter(self, grant: Grant, ttl_seconds: float, interval_seconds: float) -> Kept:
-        """Begin a hold of what was granted; a hold within another one of the same lease shares it."""
+    def turn(self, key: Key, owner_id: str) -> Turn:
+        """To be held from before an acquisition until `enter`, and from `leave` until `drop`.
+
+        Otherwise one hold of an owner could be granted the row that another one of the same owner is about to delete.
+        """
+        return self._turns.of((key, owner_id))
+
+    def enter(self, grant: Grant, ttl_seconds: float, interval_seconds: float) -> Kept | None:
+        """Begin a hold of what was granted; a hold within another one of the same lease shares it.
+
+        None if that lease is one that a hold here has lost: its row must go, and a new grant be asked for.
+
+        Raises:
+            LockwatchError: the service is shutting down.
+        """
         deadline = grant.sent_at + ttl_seconds
         with self._mutex:
             kept = self._kept.get(grant.lock.id)
             if kept is not None and kept.lease.prolong(grant.lock, deadline):
-                kept.holds += 1
-                return kept
-            lease = Lease(
-                grant.lock, ttl_seconds=ttl_seconds, deadline=deadline, monotonic=self._monotonic, clock=self._clock
-            )
-            due = grant.sent_at + interval_seconds
-            kept = Kept(lease=lease, interval=interval_seconds, due=due, is_ours=grant.is_new)
-            self._kept[grant.lock.id] = kept
-            self._ensure_thread("heartbeat", self._beat)
-            self._ensure_thread("watchdog", self._watch)
+                kept.share(grant, ttl_seconds, interval_seconds)
+            elif kept is not None and kept.is_ours:
+                return None
+            else:
+                lease = Lease(grant.lock, ttl_seconds, deadline, monotonic=self._monotonic, clock=self._clock)
+                due = grant.sent_at + interval_seconds
+                kept = self._keep(Kept(lease=lease, interval=interval_seconds, due=due, is_ours=grant.is_new))
+            self._call_if_urgent(kept)
             return kept
 
     def leave(self, kept: Kept) -> bool:
-        """End a hold: whether it was the last one of a lease that is ours to release."""
+        """End a hold: whether it was the last one, after which its row is to be released and it to be dropped."""
         with self._mutex:
             kept.holds -= 1
-        if kept.holds:
-            return False
-        self._drop(kept)
-        return kept.is_ours
+            kept.is_ending = kept.holds == 0
+            return kept.is_ending
+
+    def drop(self, kept: Kept) -> None:
+        """Keep it no longer. A renewal that is under way may still come to its end; it inserts nothing."""
+        kept.lease.end()
+        with self._mutex:
+            if self._kept.get(kept.lease.fence) is kept:
+                del self._kept[kept.lease.fence]
+            self._dropped.set()
 
     def leases(self) -> list[Lease]:
-        """Those that are kept."""
+        """Those under which bodies work, lost ones too."""
         return [kept.lease for kept in self._all_kept()]
 
     def shut_down(self, grace_seconds: float) -> None:
-        """Tell all bodies to end, and wait for them: their leases are kept alive meanwhile."""
-        for lease in self.leases():
-            lease.lose(Loss(reason=LossReason.SHUTTING_DOWN))
+        """Tell all bodies to end, and wait for them: their leases are kept alive meanwhile, until they are released."""
+        self._is_shutting_down = True
+        self._lose_all()
         give_up_at = self._monotonic() + grace_seconds
-        while self.leases() and (left := give_up_at - self._monotonic()) > 0:
+        while self._all_kept() and (left := give_up_at - self._monotonic()) > 0:
             self._dropped.clear()
-            if self.leases():
+            if self._all_kept():
                 self._dropped.wait(min(left, TICK_SECS))
 
     def close(self) -> None:
         """Keep nothing alive any more. What was kept is lost; its rows stay for their TTL."""
-        self._closing.set()
-        for kept in self._all_kept():
-            kept.lease.lose(Loss(reason=LossReason.SHUTTING_DOWN))
-            self._drop(kept)
+        self._is_shutting_down = self._is_closed = True
+        self._lose_all()
+        with self._mutex:
+            self._kept.clear()
+            self._call_all()
 
     def become_childs(self) -> None:
         """In a forked child: nothing is kept here. What the parent keeps is the parent's."""
@@ -110,101 +117,106 @@ class LeaseKeeper:
 
     def _start_anew(self) -> None:
         self._mutex = threading.Lock()
-        self._closing = threading.Event()
+        self._is_shutting_down = self._is_closed = False
         self._dropped = threading.Event()
         self._kept: dict[int, Kept] = {}
-        self._threads: dict[str, threading.Thread] = {}
+        self._turns = Turns()
+        self._threads: dict[str, Rounds] = {}
 
-    def _drop(self, kept: Kept) -> None:
-        # A renewal that is under way may still come to its end; it inserts nothing.
+    def _keep(self, kept: Kept) -> Kept:
+        if self._is_shutting_down:
+            raise LockwatchError("the lock service is shutting down: no new lease is held")
+        for name, work in (("heartbeat", self._beat), ("watchdog", self._watch)):
+            if name not in self._threads:
+                thread = Rounds(name, work, self._is_over, self._monotonic)
+                thread.start()
+                self._threads[name] = thread
+        self._kept[kept.lease.fence] = kept
+        return kept
+
+    def _is_over(self, thread: Rounds) -> bool:
         with self._mutex:
-            if self._kept.get(kept.lease.fence) is kept:
-                del self._kept[kept.lease.fence]
-            self._dropped.set()
+            mine = [name for name, known in self._threads.items() if known is thread]
+            if mine and self._kept:
+                return False
+            for name in mine:
+                del self._threads[name]
+            return True
+
+    def _call_if_urgent(self, kept: Kept) -> None:
+        if min(kept.due, kept.lease.deadline) < self._monotonic() + TICK_SECS:
+            self._call_all()
+
+    def _call_all(self) -> None:
+        for thread in self._threads.values():
+            thread.call()
+
+    def _lose_all(self) -> None:
+        for kept in self._all_kept():
+            kept.lease.lose(Loss(reason=LossReason.SHUTTING_DOWN))
 
     def _all_kept(self) -> list[Kept]:
         with self._mutex:
             return list(self._kept.values())
 
-    def _ensure_thread(self, name: str, work: Callable[[], float]) -> None:
-        if name not in self._threads:
-            thread = threading.Thread(target=self._run, args=(name, work), name=f"lockwatch {name}", daemon=True)
-            self._threads[name] = thread
-            thread.start()
-
-    def _run(self, name: str, work: Callable[[], float]) -> None:
-        while not self._is_over(name):
-            wake_at = work()
-            self._closing.wait(min(TICK_SECS, max(0.0, wake_at - self._monotonic())))
-
-    def _is_over(self, name: str) -> bool:
-        with self._mutex:
-            if self._kept and not self._closing.is_set():
-                return False
-            del self._threads[name]
-            return True
+    def _alive(self) -> list[Kept]:
+        return [kept for kept in self._all_kept() if kept.lease.is_alive and not kept.is_ending]
 
     def _beat(self) -> float:
         """Renew what is due, the most urgent first; when the next one is."""
-        for kept in sorted(self._all_kept(), key=lambda kept: kept.due):
-            if kept.due > self._monotonic() or self._closing.is_set():
+        for kept in self._alive():
+            kept.hurry_if_doubted(self._monotonic())
+        for kept in sorted(self._alive(), key=lambda kept: kept.due):
+            if kept.due > self._monotonic() or self._is_closed:
                 break
             self._renew(kept)
-        return min((kept.due for kept in self._all_kept()), default=self._monotonic() + TICK_SECS)
+        return min((kept.due for kept in self._alive()), default=math.inf)
 
     def _watch(self) -> float:
         """Signal the loss of what is over; when the next one would be."""
         for kept in self._all_kept():
-            if kept.lease.is_over():
-                kept.lease.lose(Loss(reason=LossReason.UNREACHABLE if kept.failed else LossReason.EXPIRED))
-                self._drop(kept)
-        return min((kept.lease.deadline for kept in self._all_kept()), default=self._monotonic() + TICK_SECS)
+            if not kept.is_ending:
+                kept.lease.is_lost(EARLY_SECS)
+        return min((kept.lease.deadline for kept in self._alive()), default=math.inf) - EARLY_SECS
 
     def _renew(self, kept: Kept) -> None:
-        lease = kept.lease
-        sent_at = self._monotonic()
-        kept.failed = True  # until it is known to have got through: it may hang
+        lease, sent_at, ttl_seconds = kept.lease, self._monotonic(), kept.lease.ttl_seconds
+        lease.is_cut_off = True  # until it is known to have got through: it may hang
         try:
             with self._tables.use() as table:
-                answer = renew_lease(table, lease)
-                if isinstance(answer, Lock) and not lease.prolong(answer, sent_at + lease.ttl_seconds):
-                    table.end(answer)
-                    answer = Loss(reason=LossReason.EXPIRED)
+                answer = renew_lease(table, lease.lock, ttl_seconds)
+            if isinstance(answer, Lock) and not lease.prolong(answer, sent_at + ttl_seconds):
+                self._give_back(kept, answer)
         except Exception as error:  # noqa: BLE001 the next beat tries again, whatever it was
-            kept.due = self._monotonic() + lease.ttl_seconds * RETRY_SHARE
+            kept.due = self._monotonic() + ttl_seconds * RETRY_SHARE
             if not isinstance(error, LockwatchError):
                 log.exception("the heartbeat of %s failed", clean(lease.lock.resource))
             return
-        kept.failed = False
+        lease.is_cut_off = False
         kept.due = sent_at + kept.interval
-        if isinstance(answer, Loss):
+        if isinstance(answer, Loss) and not kept.is_ending:
             lease.lose(answer)
-            self._drop(kept)
+
+    def _give_back(self, kept: Kept, lock: Lock) -> None:
+        """Release what was renewed too late, if it is ours and no other hold has it by now."""
+        kept.lease.is_lost()
+        with self.turn(lock.key, lock.owner_id):
+            if kept.is_ours and self._kept.get(lock.id, kept) is kept:
+                with self._tables.use() as table:
+                    table.end(lock)
 
 
-def renew_lease(table: LockTable, lease: Lease) -> Lock | Loss:
-    """The lock of a lease, renewed; or why it is lost."""
-    key = lease.lock.key
+def renew_lease(table: LockTable, lock: Lock, ttl_seconds: float) -> Lock | Loss:
+    """That very lease, renewed; or why it is lost."""
     for _ in range(MAX_LOST_RACES):
-        found = table.find(key)
-        loss = _loss(lease.lock, found[0] if found else None)
+        found = table.find(lock.key)
+        loss = loss_of(lock, found)
         if found is None or loss is not None:
             return loss or Loss(reason=LossReason.REMOVED)
-        lock, now = found
-        if lock.is_expired(now):
-            return Loss(reason=LossReason.EXPIRED)
-        renewed = extend(table, lock, now, lease.ttl_seconds)
+        renewed = extend(table, *found, ttl_seconds)
         if renewed is not None:
             return renewed
-    raise never_at_rest(key)
-
-
-def _loss(lock: Lock, found: Lock | None) -> Loss | None:
-    if found is None:
-        return Loss(reason=LossReason.REMOVED)
-    if (found.id, found.owner_id) != (lock.id, lock.owner_id):
-        return Loss(reason=LossReason.TAKEN_OVER, holder=found)
-    return None if found.is_readable else Loss(reason=LossReason.UNREADABLE)
+    raise never_at_rest(lock.key)
 
 
 _keepers: Final[weakref.WeakSet[LeaseKeeper]] = weakref.WeakSet()

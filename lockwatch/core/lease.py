@@ -38,15 +38,20 @@ class Lease:
     """
 
     def __init__(self, lock: Lock, ttl_seconds: float, deadline: float, *, monotonic: Monotonic, clock: Clock) -> None:
-        self.ttl_seconds: Final = ttl_seconds
+        self.ttl_seconds = ttl_seconds
         self.thread_id: Final = threading.get_ident()
         self.lost = threading.Event()
+        self.is_cut_off = False
+        """Whether its last renewal got no answer, or waits for it."""
+        self.is_doubted = False
+        """Whether a guard found it lost, which the next heartbeat has to make sure of."""
         self._lock = lock
         self._deadline = deadline
         self._monotonic = monotonic
         self._clock = clock
         self._on_lost: list[OnLost] = []
         self._loss: Loss | None = None
+        self._has_ended = False
         self._mutex = threading.Lock()
         self._pid = os.getpid()
 
@@ -66,17 +71,19 @@ class Lease:
         return self._loss
 
     def remaining(self) -> float:
-        """Seconds until it ends unless it is renewed, by this machine's clock; 0 once it is lost."""
-        return 0.0 if self.lost.is_set() else max(0.0, self._deadline - self._monotonic())
+        """Seconds until it ends unless it is renewed, by this machine's clock; 0 once it is lost or given back."""
+        if self.lost.is_set() or self._has_ended:
+            return 0.0
+        return max(0.0, self._deadline - self._monotonic())
 
     def check(self) -> None:
-        """Raise if it is lost. To be called between two steps of work.
+        """Raise if it is lost, or its hold is over. To be called between two steps of work.
 
         Raises:
             LockExpiredError: it is; `reason` and `holder` say why.
         """
-        if self.is_lost() and self._loss is not None:
-            raise self._error(self._loss)
+        if self.is_lost() or self._has_ended:
+            raise self.error(self._loss or Loss(reason=LossReason.REMOVED))
 
     def guard(self, connection: Connection | Session) -> None:
         """Make sure, inside the caller's transaction, that this lease holds, and goes on holding until that ends.
@@ -95,21 +102,32 @@ class Lease:
         self.check()
         loss = find_loss(connection, self._lock, self._clock)
         if loss is not None:
-            raise self._error(loss)
+            self.is_doubted = True  # not lost on this word alone: the connection may be to another database
+            raise self.error(loss)
         self.check()
 
-    def _error(self, loss: Loss) -> LockExpiredError:
+    def error(self, loss: Loss) -> LockExpiredError:
+        """The error that tells of a loss of this lease."""
         return LockExpiredError(self._lock.resource, self._lock.owner_id, loss.reason, None, loss.holder)
 
-    def is_lost(self) -> bool:
-        """Whether it is lost, by a look at the clock: a process that was stopped knows before its watchdog does."""
-        if self.is_over():
-            self.lose(Loss(reason=LossReason.EXPIRED))
+    def is_lost(self, early_seconds: float = 0.0) -> bool:
+        """Whether it is lost, or will be in `early_seconds`, by a look at the clock.
+
+        So a process that was stopped knows before its watchdog does.
+        """
+        if self.is_over(early_seconds):
+            self.lose(Loss(reason=LossReason.UNREACHABLE if self.is_cut_off else LossReason.EXPIRED))
         return self._loss is not None
 
-    def is_over(self) -> bool:
-        """Whether its deadline has passed, signalled or not."""
-        return self._monotonic() >= self._deadline
+    def is_over(self, early_seconds: float = 0.0) -> bool:
+        """Whether its deadline has passed, or will in `early_seconds`; signalled or not."""
+        return self._monotonic() >= self._deadline - early_seconds
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it is to be renewed. One that is shutting down is, until its body has ended."""
+        is_held = self._loss is None or self._loss.reason is LossReason.SHUTTING_DOWN
+        return is_held and not self._has_ended and not self.is_over()
 
     @property
     def deadline(self) -> float:
@@ -124,22 +142,28 @@ class Lease:
     def prolong(self, lock: Lock, deadline: float) -> bool:
         """Take note of a renewal, unless it came too late: False then."""
         with self._mutex:
-            if self._is_gone() or self._monotonic() >= self._deadline:
+            if not self.is_alive:
                 return False
             self._lock = lock
             self._deadline = max(self._deadline, deadline)
             return True
 
     def lose(self, loss: Loss) -> None:
-        """Signal the loss, once: what came first is the reason."""
+        """Signal the loss, once: what came first is the reason. After its hold nothing is lost."""
         with self._mutex:
-            if self._loss is not None:
+            if self._loss is not None or self._has_ended:
                 return
             self._loss = loss
             self.lost.set()
             callbacks, self._on_lost = self._on_lost, []
         for callback in callbacks:
             self._start(callback)
+
+    def end(self) -> None:
+        """Its hold is over: nobody is told of a loss any more."""
+        with self._mutex:
+            self._has_ended = True
+            self._on_lost = []
 
     def tell(self, on_lost: OnLost) -> None:
         """Have `on_lost` called with this lease when it is lost, once, in a thread of its own; at once if it is."""
@@ -149,6 +173,12 @@ class Lease:
                 return
         self._start(on_lost)
 
+    def forget(self, on_lost: OnLost) -> None:
+        """Have `on_lost` called no more, once for each time that it was to be."""
+        with self._mutex:
+            if on_lost in self._on_lost:
+                self._on_lost.remove(on_lost)
+
     def become_parents(self) -> None:
         """In a forked child: it is the parent's. No lock of the parent's threads is waited for."""
         self._mutex = threading.Lock()
@@ -156,12 +186,12 @@ class Lease:
         self.lost = threading.Event()
         self.lost.set()
 
-    def _is_gone(self) -> bool:
-        # A lease that is shutting down is told so, but is kept alive until its body has ended.
-        return self._loss is not None and self._loss.reason is not LossReason.SHUTTING_DOWN
-
     def _start(self, on_lost: OnLost) -> None:
-        threading.Thread(target=self._call, args=(on_lost,), name="lockwatch on_lost", daemon=True).start()
+        thread = threading.Thread(target=self._call, args=(on_lost,), name="lockwatch on_lost", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # no more threads: who watches this lease has others to watch
+            log.exception("on_lost of %s was not called", clean(self._lock.resource))
 
     def _call(self, on_lost: OnLost) -> None:
         try:

@@ -1,0 +1,36 @@
+"""A lease as its keeper sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lockwatch.core.acquiring import Grant
+from lockwatch.core.lease import Lease
+
+
+@dataclass(slots=True, kw_only=True)
+class Kept:
+    """A lease, when its next heartbeat is due, and how many holds share it."""
+
+    lease: Lease
+    interval: float
+    due: float
+    is_ours: bool
+    """Whether one of these holds was granted it, so that the last to end releases it."""
+    holds: int = 1
+    is_ending: bool = False
+    """Whether it is being released: that its row is gone is no loss then."""
+
+    def hurry_if_doubted(self, now: float) -> None:
+        """Have the next heartbeat now if somebody found the lease lost."""
+        if self.lease.is_doubted:
+            self.lease.is_doubted = False
+            self.due = now
+
+    def share(self, grant: Grant, ttl_seconds: float, interval_seconds: float) -> None:
+        """One more hold, which may ask for a longer TTL or more heartbeats."""
+        self.holds += 1
+        self.is_ours = self.is_ours or grant.is_new
+        self.lease.ttl_seconds = max(self.lease.ttl_seconds, ttl_seconds)
+        self.interval = min(self.interval, interval_seconds)
+        self.due = min(self.due, grant.sent_at + interval_seconds)
