@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 from typer.main import get_command
 
-from lockwatch.cli import plans, settling, upgrading, watching
+from lockwatch.cli import plans, running, settling, upgrading, watching
 from lockwatch.cli.answers import complain, say
 from lockwatch.cli.options import DatabaseOption
 from lockwatch.core.errors import LockwatchError
@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 watching.add_verbs(app)
 settling.add_verbs(app)
+running.add_verbs(app)
 app.add_typer(plans.app, name="plans")
 app.add_typer(upgrading.app, name="db")
 

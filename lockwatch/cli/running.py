@@ -1,0 +1,56 @@
+"""The verb that runs a command under a lock: run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lockwatch.cli.options import DatabaseOption, OwnerOption, ResourceArgument, TtlOption, chosen
+from lockwatch.cli.settling import DEFAULT_TTL
+
+
+def add_verbs(app: typer.Typer) -> None:
+    """Give `app` this verb."""
+    app.command("run")(run)
+
+
+def run(
+    ctx: typer.Context,
+    resource: ResourceArgument,
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND", help="What to run.", show_default=False)],
+    ttl: TtlOption = DEFAULT_TTL,
+    wait: Annotated[
+        float, typer.Option("--wait", metavar="SECONDS", help="How long to wait for another holder.")
+    ] = 0.0,
+    owner: OwnerOption = None,
+    database: DatabaseOption = None,
+) -> int:
+    """Run a command while its lock is held: `lockwatch run plan/nightly --ttl 60 --wait 30 -- make deploy`.
+
+    The lock is renewed until the command ends, then released. Should it be lost, the command and all of its process
+    group get SIGTERM, and soon SIGKILL: before the lock's own end, and within a second if it was taken away. Signals
+    are passed on. The command has LOCKWATCH_RESOURCE, LOCKWATCH_OWNER and LOCKWATCH_FENCE in its environment. Who
+    has the lock already under the same --owner shares it.
+
+    Exit codes: the command's own, or 128 and the number of the signal that ended it; 3 held by another, 4 lost;
+    126 not executable, 127 not found.
+    """
+    from lockwatch.cli.naming import parse
+    from lockwatch.running.wrapper import EndedBySignalError, Order
+    from lockwatch.running.wrapper import run as run_under_lock
+    from lockwatch.runtime import LockRuntime
+
+    key = parse(resource)
+    with LockRuntime(chosen(ctx, database), heeds_signals=False) as runtime:
+        order = Order(
+            key=key,
+            owner_id=runtime.owner_id if owner is None else owner,
+            command=tuple(command),
+            ttl_seconds=ttl,
+            wait_seconds=wait,
+        )
+        try:
+            return run_under_lock(runtime.service, order)
+        except EndedBySignalError as error:
+            return 128 + error.number
