@@ -21,6 +21,7 @@ from typing import Final, TypeVar
 
 from lockwatch.core.dialects import UPGRADE_HINT
 from lockwatch.core.errors import DatabaseBusyError, DatabaseError, LockConflictError, LockwatchError, ValidationError
+from lockwatch.core.forking import after_fork
 from lockwatch.core.held import HeldTables
 from lockwatch.core.model import Key, Lock
 from lockwatch.core.monotonic import Monotonic
@@ -55,12 +56,24 @@ class Grant:
 
 
 class Acquirer:
-    """Acquires on a service's tables. Waiting ends at once when `closing` is set."""
+    """Acquires on a service's tables, until it is closed."""
 
-    def __init__(self, tables: HeldTables, monotonic: Monotonic, closing: threading.Event) -> None:
+    def __init__(self, tables: HeldTables, monotonic: Monotonic) -> None:
         self._tables = tables
         self._monotonic = monotonic
-        self._closing = closing
+        self._closing = threading.Event()
+        after_fork(self)
+
+    def close(self) -> None:
+        """Acquire nothing more. Who waits is refused at once."""
+        self._closing.set()
+
+    def become_childs(self) -> None:
+        """In a forked child: a waiting thread of the parent is waited for by nobody."""
+        was_closed = self._closing.is_set()
+        self._closing = threading.Event()
+        if was_closed:
+            self._closing.set()
 
     def acquire(self, request: Request, wait_seconds: float) -> Grant:
         """A grant, after at most `wait_seconds` of waiting for the holder. Raises as `wait_for` does."""

@@ -8,14 +8,13 @@ A lease that is lost is kept, though not renewed, until its holds have ended: bo
 from __future__ import annotations
 
 import math
-import os
 import threading
-import weakref
 from typing import Final
 
 from lockwatch.core.acquiring import MAX_LOST_RACES, Grant, extend, never_at_rest
 from lockwatch.core.dialects import Clock
 from lockwatch.core.errors import LockwatchError, LossReason
+from lockwatch.core.forking import after_fork
 from lockwatch.core.held import HeldTables
 from lockwatch.core.kept import Kept
 from lockwatch.core.lease import Lease
@@ -27,7 +26,7 @@ from lockwatch.core.table import LockTable
 from lockwatch.core.text import clean
 from lockwatch.core.turns import Turn, Turns
 
-EARLY_SECS: Final = 0.02
+EARLY_SECS: Final = 0.05
 """How much before its deadline the watchdog gives a lease up: a thread never wakes on the dot, but always later."""
 RETRY_SHARE: Final = 1 / 20
 """How much of the TTL passes before a renewal that failed is tried again."""
@@ -41,7 +40,7 @@ class LeaseKeeper:
         self._clock = clock
         self._monotonic = monotonic
         self._start_anew()
-        _keepers.add(self)
+        after_fork(self)
 
     def turn(self, key: Key, owner_id: str) -> Turn:
         """To be held from before an acquisition until `enter`, and from `leave` until `drop`.
@@ -217,15 +216,3 @@ def renew_lease(table: LockTable, lock: Lock, ttl_seconds: float) -> Lock | Loss
         if renewed is not None:
             return renewed
     raise never_at_rest(lock.key)
-
-
-_keepers: Final[weakref.WeakSet[LeaseKeeper]] = weakref.WeakSet()
-
-
-def _in_child() -> None:
-    for keeper in list(_keepers):
-        keeper.become_childs()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)

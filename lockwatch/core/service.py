@@ -7,7 +7,6 @@ a holder that was paused past its TTL.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from datetime import datetime
 from types import TracebackType
@@ -75,8 +74,7 @@ class LockService:
         self._clock = clock
         self._identity = identity
         self._tables = HeldTables(engine, clock, identity)
-        self._closing = threading.Event()
-        self._acquirer = Acquirer(self._tables, monotonic, self._closing)
+        self._acquirer = Acquirer(self._tables, monotonic)
         self._keeper = LeaseKeeper(self._tables, monotonic, clock)
 
     def acquire(
@@ -268,7 +266,7 @@ class LockService:
 
         Leases that are still held are lost, and their rows stay for their TTL: see `shut_down`.
         """
-        self._closing.set()
+        self._acquirer.close()
         self._keeper.close()
         self._tables.close()
 
@@ -283,7 +281,7 @@ class LockService:
 
     def drain(self, grace_seconds: float = SHUT_DOWN_GRACE_SECS) -> None:
         """The first half of `shut_down`: nothing more can be acquired here, but renewed and released all the same."""
-        self._closing.set()
+        self._acquirer.close()
         self._keeper.shut_down(grace_seconds)
 
     def leases(self) -> list[Lease]:
