@@ -118,7 +118,7 @@ class Acquirer:
     def _wait_until_free(self, request: Request, conflict: LockConflictError, give_up_at: float) -> None:
         holder, now = conflict.holder, conflict.now
         while (left := give_up_at - self._monotonic()) > 0:
-            self._pause(min(left, _until_next_look(holder, now)))
+            self.pause(min(left, _until_next_look(holder, now)))
             with self._tables.use() as table:
                 found = table.find(request.key)
             if found is None or not _keeps_out(request, *found):
@@ -126,7 +126,12 @@ class Acquirer:
             holder, now = found
         raise LockConflictError(holder, now)
 
-    def _pause(self, seconds: float) -> None:
+    def pause(self, seconds: float) -> None:
+        """Wait: the one place in a call where nothing is lost when a signal's exception ends it.
+
+        Raises:
+            LockwatchError: the service was closed meanwhile.
+        """
         self._closing.wait(seconds)
         self._require_open()
 
