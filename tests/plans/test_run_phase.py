@@ -189,7 +189,8 @@ def test_work_of_an_apply_is_told_when_either_lock_is_lost(
         lost.lose(Loss(reason=lockwatch.LossReason.REMOVED))
         assert lease.lost.wait(30)
         assert (lease.is_lost(), lease.lost_reason, lease.remaining()) == (True, lost.lost_reason, 0)
-        lease.check()
+        with pytest.raises(lockwatch.LockExpiredError, match=resource):
+            lease.check()
 
     with pytest.raises(lockwatch.LockExpiredError, match=resource):
         plans.run_phase("p1", work)

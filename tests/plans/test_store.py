@@ -8,10 +8,12 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
+from alembic.script import ScriptDirectory
 
 import lockwatch
 from lockwatch import plans as planning
-from lockwatch.database import EARLIER_REVISIONS, Database, migrations_path
+from lockwatch.database import EARLIER_REVISIONS, HEAD_REVISION, Database, migrations_path
+from lockwatch.diagnostics import Status, examine
 from lockwatch.plans import Phase, PlanLifecycleService, PlanState
 from lockwatch.plans.store import PlanStore
 from tests.plans.placing import put
@@ -47,6 +49,20 @@ def test_a_database_without_the_tables_says_what_makes_them(earlier: str) -> Non
         lockwatch.upgrade(earlier)
         assert plans.is_available()
         assert plans.create("plan", "shop", "p1").state is PlanState.QUEUED
+
+
+def test_the_earlier_revisions_are_those_that_lead_to_the_newest() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(migrations_path()))
+    newest_first = [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]
+    assert newest_first == [HEAD_REVISION, *reversed(EARLIER_REVISIONS)]
+
+
+def test_diagnostics_of_an_earlier_schema_say_what_brings_it_to_the_newest(earlier: str) -> None:
+    (check,) = [check for check in examine(earlier) if check.name == "Schema"]
+    assert (check.status, check.message.split(",")[0]) == (Status.WARNING, f"at {EARLIER_REVISIONS[-1]}")
+    assert check.hint is not None
+    assert "`lockwatch db upgrade`" in check.hint
 
 
 def test_an_upgrade_leaves_the_locks_as_they_are(earlier: str) -> None:
