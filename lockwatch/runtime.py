@@ -18,6 +18,7 @@ import logging
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
@@ -31,12 +32,14 @@ from lockwatch.core.monotonic import elapsed
 from lockwatch.core.service import SHUT_DOWN_GRACE_SECS, LockService
 from lockwatch.core.text import clean
 from lockwatch.database import connect
-from lockwatch.signals import SignalChain, is_main_thread
+from lockwatch.signals import SignalChain, is_main_thread, may_interrupt
 
 log: Final = logging.getLogger("lockwatch")
 
 RELEASE_PATIENCE_SECS: Final = 15.0
 """How long the end of a process waits for the releases after the grace: a database may hang."""
+LOOK_AGAIN_SECS: Final = 0.02
+"""How long the thread that ends everything sleeps between two looks at who still works."""
 _NO_SIGNAL: Final = 0
 
 
@@ -76,7 +79,7 @@ class LockRuntime:
         self._inbox: SimpleQueue[int] = SimpleQueue()
         self._owed: list[int] = []
         self._unwinding = False
-        self._passes_on = False
+        self._main_thread_holds = False
         self._is_over = False
         self._handed_on = False
         self._left = threading.Event()
@@ -128,28 +131,25 @@ class LockRuntime:
         if self._is_over or os.getpid() != self._pid:
             self._chain.act(number, frame)
             return
-        self._inbox.put(number)
-        if self._passes_on and not self._chain.is_default(number):
-            self._chain.act(number, frame)
-        elif (
-            not self._chain.ends_work(number)
-            or self._unwinding
-            or self._left.is_set()
-            or not threading.main_thread().is_alive()
-        ):
-            self._owe(number)
-        else:
-            self._unwind(number, frame)
-
-    def _unwind(self, number: int, frame: FrameType | None) -> None:
-        self._unwinding = True
-        if self._chain.is_default(number):
-            self._owe(number)
-        self._chain.unwind(number, frame)
-
-    def _owe(self, number: int) -> None:
+        if self._unwinding and self._chain.is_ctrl_c(number):
+            return  # the first one does it
         if number not in self._owed:
             self._owed.append(number)
+        self._inbox.put(number)
+        if self._is_urgent(number) and may_interrupt(frame):
+            self._interrupt(number, frame)
+
+    def _is_urgent(self, number: int) -> bool:
+        """Whether the main thread must be interrupted for it before the locks are released."""
+        if self._chain.ends_work(number):
+            return not self._unwinding and not self._left.is_set() and threading.main_thread().is_alive()
+        return self._main_thread_holds and not self._chain.is_told_anyway(number)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        self._unwinding = self._unwinding or self._chain.ends_work(number)
+        if not self._chain.is_default(number):
+            self._owed.remove(number)
+        self._chain.unwind(number, frame)
 
     def _leave(self) -> None:
         """Have everything ended, and wait for that; what a signal owes is not done here."""
@@ -172,22 +172,23 @@ class LockRuntime:
             self._done.set()
 
     def _end(self) -> None:
-        give_up_at = elapsed() + self._grace_seconds
         with _tried("not everybody was told that the process shuts down"):
-            self._interrupt_body_of_main_thread()
-            self.service.drain(self._grace_seconds)
-            if self._unwinding:
-                self._left.wait(max(0.0, give_up_at - elapsed()))
+            self.service.drain(0)
+            self._wait_for_bodies()
         with _tried(f"not all locks of {clean(self.owner_id)} were released: they end by their TTL"):
             self._release()
         self.service.close()
 
-    def _interrupt_body_of_main_thread(self) -> None:
-        main = threading.main_thread().ident
-        if self._owed and any(lease.thread_id == main for lease in self.service.leases()):
-            owed, self._owed = self._owed, [number for number in self._owed if self._chain.is_default(number)]
-            self._passes_on = True
-            self._call_main_thread(number for number in owed if number not in self._owed)
+    def _wait_for_bodies(self) -> None:
+        give_up_at, main = elapsed() + self._grace_seconds, threading.main_thread().ident
+        while elapsed() < give_up_at:
+            leases = self.service.leases()
+            self._main_thread_holds = any(lease.thread_id == main for lease in leases)
+            urgent = [number for number in self._owed if self._is_urgent(number)]
+            self._call_main_thread(urgent)
+            if not leases and not urgent and (self._left.is_set() or not self._unwinding):
+                return
+            time.sleep(LOOK_AGAIN_SECS)
 
     def _release(self) -> None:
         working = {lease.fence for lease in self.service.leases() if lease.lock.owner_id == self.owner_id}
@@ -208,13 +209,13 @@ class LockRuntime:
         self._is_over = True
         if self._owed and not self._left.is_set():
             self._handed_on = True
-            self._call_main_thread(self._owed)
+            self._call_main_thread(number for number in self._owed if not self._chain.is_told_anyway(number))
 
     def _call_main_thread(self, numbers: Iterable[int]) -> None:
         """Have the handler run once more: signals have to be acted on in the main thread."""
         main = threading.main_thread().ident
         for number in numbers:
-            if main is not None and not self._chain.is_told_anyway(number):
+            if main is not None:
                 signal.pthread_kill(main, number)
 
 

@@ -8,8 +8,12 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final, TypeAlias
 
+from lockwatch.core.acquiring import Acquirer
+
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """Those that ask a process to end."""
+
+_OURS: Final = ("lockwatch.core.", "lockwatch.runtime")
 
 Handler: TypeAlias = Callable[[int, FrameType | None], object]
 
@@ -47,9 +51,13 @@ class SignalChain:
         """Whether the earlier action is the system's: the process ends by the signal."""
         return self._earlier[number] is signal.SIG_DFL
 
+    def is_ctrl_c(self, number: int) -> bool:
+        """Whether the earlier action is Python's own: it raises KeyboardInterrupt."""
+        return self._earlier[number] is signal.default_int_handler
+
     def ends_work(self, number: int) -> bool:
-        """Whether the earlier action surely ends what the main thread does, as ctrl+c does."""
-        return self._earlier[number] in (signal.SIG_DFL, signal.default_int_handler)
+        """Whether the earlier action surely ends what the main thread does."""
+        return self.is_default(number) or self.is_ctrl_c(number)
 
     def is_told_anyway(self, number: int) -> bool:
         """Whether an asyncio loop has the signal already: by its descriptor, while its handler does nothing."""
@@ -78,3 +86,15 @@ class SignalChain:
 def is_main_thread() -> bool:
     """Whether this is the thread in which Python runs handlers, and the only one that may set them."""
     return threading.current_thread() is threading.main_thread()
+
+
+def may_interrupt(frame: FrameType | None) -> bool:
+    """Whether an exception may be raised where a signal came in: not in the midst of a call of lockwatch's.
+
+    There it could come between a grant and the note that is made of it. A call that merely waits may be interrupted.
+    """
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).startswith(_OURS):
+            return frame.f_code is Acquirer.pause.__code__
+        frame = frame.f_back
+    return True

@@ -18,6 +18,8 @@ import pytest
 
 import lockwatch
 from lockwatch import DatabaseBusyError, LockRuntime, LockwatchError, ValidationError
+from lockwatch.core.model import Key
+from lockwatch.core.table import LockTable
 from lockwatch.signals import SIGNALS
 from tests.support import ROOT, age, execute, insert_row, row, rows
 
@@ -298,10 +300,7 @@ def test_a_signal_after_the_release_goes_straight_to_the_earlier_handler(url: st
 def test_an_earlier_handler_that_ends_the_body_in_the_main_thread_runs_before_the_release(url: str) -> None:
     seen: list[bool] = []
 
-    def earlier(_number: int, _frame: FrameType | None) -> None:
-        raise EarlierError
-
-    with handler(signal.SIGTERM, earlier), pytest.raises(EarlierError):
+    with handler(signal.SIGTERM, _raise), pytest.raises(EarlierError):
         _interrupt_body(url, signal.SIGTERM, seen)
     assert seen == [True]
     assert rows(url) == []
@@ -400,6 +399,35 @@ def test_in_a_thread_that_is_not_the_main_one_it_releases_at_exit_and_says_that_
     assert handlers == before
     assert "no signal will release its locks" in caplog.text
     assert rows(url) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_in_the_midst_of_a_grant_lets_it_come_to_its_end(
+    url: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    insert = LockTable.insert
+
+    def interrupted(table: LockTable, key: Key, owner_id: str, ttl_seconds: float) -> lockwatch.Lock | None:
+        lock = insert(table, key, owner_id, ttl_seconds)
+        signal.raise_signal(number)
+        return lock
+
+    monkeypatch.setattr(LockTable, "insert", interrupted)
+
+    def work() -> None:
+        with LockRuntime(url) as runtime, runtime.service.hold("plan", "p1", "of this hold alone"):
+            time.sleep(DEADLINE_SECS)
+
+    with (
+        handler(number, _raise if number == signal.SIGTERM else signal.default_int_handler),
+        pytest.raises((EarlierError, KeyboardInterrupt)),
+    ):
+        work()
+    assert rows(url) == []
+
+
+def _raise(_number: int, _frame: FrameType | None) -> None:
+    raise EarlierError
 
 
 # Signals whose default action ends the process
