@@ -19,6 +19,7 @@ from lockwatch.core.model import Lock
 from lockwatch.core.rounds import log
 from lockwatch.core.table import LockTable
 from lockwatch.core.text import clean
+from lockwatch.core.turns import Turn
 
 HEARTBEAT_SHARE: Final = 1 / 3
 """How much of its TTL passes between two renewals of a lease, unless asked otherwise."""
@@ -28,6 +29,8 @@ MAX_HEARTBEAT_SHARE: Final = 1 / 2
 
 class Hold:
     """`with service.hold(...) as lease`: nothing happens before the `with`. To be entered once."""
+
+    _turn: Turn
 
     def __init__(
         self,
@@ -70,15 +73,15 @@ class Hold:
             raise lease.error(lease.lost_reason)
 
     def _begin(self) -> Kept:
-        key, owner_id = self._request.key, self._request.owner_id
-        with self._keeper.turn(key, owner_id):
+        self._turn = self._keeper.turn(self._request.key, self._request.owner_id)
+        with self._turn:
             for _ in range(MAX_LOST_RACES):
                 grant = self._acquirer.acquire_now(self._request)
                 kept = self._enter(grant)
                 if kept is not None:
                     return kept
                 self._release(grant.lock)
-        raise never_at_rest(key)
+        raise never_at_rest(self._request.key)
 
     def _enter(self, grant: Grant) -> Kept | None:
         try:
@@ -90,7 +93,7 @@ class Hold:
 
     def _end(self, kept: Kept) -> None:
         lease = kept.lease
-        with self._keeper.turn(self._request.key, self._request.owner_id):
+        with self._turn:
             if not self._keeper.leave(kept):
                 if self._on_lost is not None:
                     lease.forget(self._on_lost)

@@ -26,7 +26,7 @@ from lockwatch.core.table import LockTable
 from lockwatch.core.text import clean
 from lockwatch.core.turns import Turn, Turns
 
-EARLY_SECS: Final = 0.05
+AHEAD_SECS: Final = 0.05
 """How much before its deadline the watchdog gives a lease up: a thread never wakes on the dot, but always later."""
 RETRY_SHARE: Final = 1 / 20
 """How much of the TTL passes before a renewal that failed is tried again."""
@@ -162,11 +162,10 @@ class LeaseKeeper:
         return [kept for kept in self._all_kept() if kept.lease.is_alive and not kept.is_ending]
 
     def _beat(self) -> float:
-        """Renew what is due, the most urgent first; when the next one is."""
-        for kept in self._alive():
-            kept.hurry_if_doubted(self._monotonic())
-        for kept in sorted(self._alive(), key=lambda kept: kept.due):
-            if kept.due > self._monotonic() or self._is_closed:
+        """Renew what is due, the most urgent first, and what nearly is, so as to wake less often; when the next is."""
+        now = self._monotonic()
+        for kept in sorted((kept for kept in self._alive() if kept.is_due(now)), key=lambda kept: kept.due):
+            if self._is_closed:
                 break
             self._renew(kept)
         return min((kept.due for kept in self._alive()), default=math.inf)
@@ -175,11 +174,12 @@ class LeaseKeeper:
         """Signal the loss of what is over; when the next one would be."""
         for kept in self._all_kept():
             if not kept.is_ending:
-                kept.lease.is_lost(EARLY_SECS)
-        return min((kept.lease.deadline for kept in self._alive()), default=math.inf) - EARLY_SECS
+                kept.lease.is_lost(AHEAD_SECS)
+        return min((kept.lease.deadline for kept in self._alive()), default=math.inf) - AHEAD_SECS
 
     def _renew(self, kept: Kept) -> None:
         lease, sent_at, ttl_seconds = kept.lease, self._monotonic(), kept.lease.ttl_seconds
+        lease.is_doubted = False
         lease.is_cut_off = True  # until it is known to have got through: it may hang
         try:
             with self._tables.use() as table:

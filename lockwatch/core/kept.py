@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from lockwatch.core.acquiring import Grant
 from lockwatch.core.lease import Lease
+
+MOST_EARLY_SECS: Final = 1.0
+EARLY_SHARE: Final = 1 / 10
+"""How early a heartbeat may come, in seconds and as a share of its interval."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -21,11 +26,10 @@ class Kept:
     is_ending: bool = False
     """Whether it is being released: that its row is gone is no loss then."""
 
-    def hurry_if_doubted(self, now: float) -> None:
-        """Have the next heartbeat now if somebody found the lease lost."""
-        if self.lease.is_doubted:
-            self.lease.is_doubted = False
-            self.due = now
+    def is_due(self, now: float) -> bool:
+        """Whether its heartbeat is due, or will be in a moment, or somebody found the lease lost."""
+        early = min(MOST_EARLY_SECS, self.interval * EARLY_SHARE)
+        return self.lease.is_doubted or self.due <= now + early
 
     def share(self, grant: Grant, ttl_seconds: float, interval_seconds: float) -> None:
         """One more hold, which may ask for a longer TTL or more heartbeats."""

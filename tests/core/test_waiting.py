@@ -71,7 +71,7 @@ def test_what_is_free_is_granted_without_waiting(
     def never(_acquirer: Acquirer, _seconds: float) -> None:
         pytest.fail("it waited")
 
-    monkeypatch.setattr(Acquirer, "_pause", never)
+    monkeypatch.setattr(Acquirer, "pause", never)
     service.acquire("plan", "p1", "a", wait_seconds=60)
     service.acquire("plan", "p1", "a", wait_seconds=60)
     with pytest.raises(lockwatch.LockConflictError):
@@ -246,7 +246,7 @@ def test_a_service_that_closes_just_as_the_lock_becomes_free_inserts_nothing(
         execute(url, "DELETE FROM locks")
         acquirer._closing.set()
 
-    monkeypatch.setattr(Acquirer, "_pause", freed_and_closing)
+    monkeypatch.setattr(Acquirer, "pause", freed_and_closing)
     with pytest.raises(lockwatch.LockwatchError, match="closed or shutting down"):
         service.acquire("plan", "p1", "b", wait_seconds=60)
     assert row(url, "plan/p1") is None
@@ -260,7 +260,7 @@ def test_an_interrupt_ends_a_wait_and_leaves_nothing(
     def interrupted(_acquirer: Acquirer, _seconds: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Acquirer, "_pause", interrupted)
+    monkeypatch.setattr(Acquirer, "pause", interrupted)
     with pytest.raises(KeyboardInterrupt):
         service.acquire("plan", "p1", "b", wait_seconds=60)
     with pytest.raises(KeyboardInterrupt), service.hold("plan", "p1", "b", wait_seconds=60):
