@@ -97,7 +97,8 @@ class Storm:
                 paused.send_signal(signal.SIGCONT)
                 paused = None
             elif not paused:
-                paused, resume_at = self._pause(crew), now + PAUSE_SECS
+                paused = self._pause(crew)
+                resume_at = time.monotonic() + PAUSE_SECS
             if begun + self.killed <= now < begun + self.seconds:
                 self._kill(crew, paused)
             time.sleep(0.05)
@@ -180,7 +181,7 @@ def work_on_plans(url: str, folder: Path) -> None:
                 _take_one_further(service, engine, folder)
             except lockwatch.LockExpiredError:
                 _note(folder, "refused", ".")
-            except lockwatch.LockwatchError:  # somebody else has it, was first, or keeps the file busy
+            except (lockwatch.LockwatchError, sa.exc.OperationalError):  # others have it, were first, or write
                 time.sleep(0.01)
 
 
@@ -228,11 +229,12 @@ def _alone(folder: Path, plan_id: str) -> Iterator[None]:
     with (folder / f"alone-{plan_id}").open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
         except BlockingIOError:
             file.seek(0)
-            _note(folder, "overlap", f"{file.read().split()[-1]} ")
-        file.write(f"{os.getpid()} ")
-        file.flush()
+            _note(folder, "overlap", f"{file.read()} ")
         yield
 
 
