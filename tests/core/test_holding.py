@@ -7,6 +7,7 @@ import logging
 import math
 import socket
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -299,6 +300,27 @@ def test_a_heartbeat_in_flight_during_the_release_writes_nothing_later(
     assert barrier.passed.wait(PATIENCE_SECS)
     assert eventually(lambda: not lease_threads())
     assert row(url, "plan/p1") is None
+    assert not lease.lost.is_set()
+    assert not told.leases
+
+
+def test_a_heartbeat_that_finds_the_row_just_released_takes_that_for_no_loss(
+    service: lockwatch.LockService, times: Times, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    barrier = hold_up_heartbeat(monkeypatch, "find")
+    real, told = LockTable.end, Told()
+
+    def slow(table: LockTable, lock: lockwatch.Lock) -> object:
+        ended_at = real(table, lock)
+        barrier.opened.set()
+        assert barrier.passed.wait(PATIENCE_SECS)
+        time.sleep(0.05)  # for what the heartbeat makes of it
+        return ended_at
+
+    monkeypatch.setattr(LockTable, "end", slow)
+    with service.hold("plan", "p1", "a", ttl_seconds=TTL, on_lost=told) as lease:
+        times.advance(TTL / 3)
+        assert barrier.reached.wait(PATIENCE_SECS)
     assert not lease.lost.is_set()
     assert not told.leases
 
