@@ -100,12 +100,12 @@ class Storm:
                 paused = self._pause(crew)
                 resume_at = time.monotonic() + PAUSE_SECS
             if begun + self.killed <= now < begun + self.seconds:
-                self._kill(crew, paused)
+                self._kill(crew)
             time.sleep(0.05)
 
     def _pause(self, crew: list[Worker]) -> Worker:
         while True:
-            worker = self._one_at_work(crew, None)
+            worker = self._one_at_work(crew)
             worker.send_signal(signal.SIGSTOP)
             os.waitpid(worker.pid, os.WUNTRACED)
             if self._is_at_work(worker):
@@ -113,24 +113,28 @@ class Storm:
                 return worker
             worker.send_signal(signal.SIGCONT)
 
-    def _kill(self, crew: list[Worker], spared: Worker | None) -> None:
-        victim = self._one_at_work(crew, spared)
+    def _kill(self, crew: list[Worker]) -> None:
+        victim = self._one_at_work(crew)
         victim.kill()
         victim.wait()
         crew[crew.index(victim)] = self._worker()
         self.killed += 1
 
-    def _one_at_work(self, crew: list[Worker], spared: Worker | None) -> Worker:
+    def _one_at_work(self, crew: list[Worker]) -> Worker:
         give_up_at = time.monotonic() + CALM_SECS
         while time.monotonic() < give_up_at:
             for worker in random.sample(crew, len(crew)):
-                if worker is not spared and self._is_at_work(worker):
+                if self._is_at_work(worker) and not self._is_late(worker):
                     return worker
             time.sleep(0.005)
         raise AssertionError("nobody works any more: too few plans for so long a storm")
 
     def _is_at_work(self, worker: Worker) -> bool:
         return (self.folder / f"working-{worker.pid}").exists()
+
+    def _is_late(self, worker: Worker) -> bool:
+        """Whether it was paused and has not found out yet."""
+        return worker.pid in self.paused and not (self.folder / f"refused-{worker.pid}").exists()
 
     def _wait(self) -> None:
         give_up_at = time.monotonic() + CALM_SECS
@@ -149,6 +153,7 @@ class Storm:
         overlaps = [line for path in self.folder.glob("overlap-*") for line in path.read_text().split()]
         assert {int(pid) for pid in overlaps} <= self.paused, "two that were awake worked on one plan at once"
         refused = sum(len(path.read_text()) for path in self.folder.glob("refused-*"))
+        assert refused >= len(self.paused), "one that was paused past its TTL went on as if nothing had happened"
         outcomes = Counter(outcome for (outcome,) in execute(self.url, "SELECT outcome FROM plan_runs"))
         return {"killed": self.killed, "paused": len(self.paused), "refused": refused, **outcomes}
 

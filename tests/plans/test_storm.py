@@ -14,4 +14,3 @@ def test_no_plan_runs_twice_at_once_and_all_finish_though_workers_are_killed_and
     assert summary["killed"]
     assert summary["paused"]
     assert summary["abandoned"]
-    assert summary["refused"]
