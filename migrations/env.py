@@ -7,9 +7,9 @@ import os
 from alembic import context
 from sqlalchemy import Connection, create_engine
 
-import lockwatch.plans.schema  # noqa: F401 its tables are of the same metadata
 from lockwatch.core.schema import metadata
 from lockwatch.database import VERSION_TABLE
+from lockwatch.plans import schema  # noqa: F401 its tables are of the same metadata
 
 
 def _is_ours(name: str | None, kind: str, _parents: object) -> bool:
