@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Annotated
 
 import typer
@@ -37,20 +38,27 @@ def run(
     126 not executable, 127 not found.
     """
     from lockwatch.cli.naming import parse
+    from lockwatch.running.supervisor import CtrlCError
+    from lockwatch.running.terminal import die_of, signal_rest_of_job
     from lockwatch.running.wrapper import EndedBySignalError, Order
     from lockwatch.running.wrapper import run as run_under_lock
     from lockwatch.runtime import LockRuntime
 
     key = parse(resource)
-    with LockRuntime(chosen(ctx, database), heeds_signals=False) as runtime:
-        order = Order(
-            key=key,
-            owner_id=runtime.owner_id if owner is None else owner,
-            command=tuple(command),
-            ttl_seconds=ttl,
-            wait_seconds=wait,
-        )
-        try:
+    try:
+        with LockRuntime(chosen(ctx, database), heeds_signals=False) as runtime:
+            order = Order(
+                key=key,
+                owner_id=runtime.owner_id if owner is None else owner,
+                command=tuple(command),
+                ttl_seconds=ttl,
+                wait_seconds=wait,
+            )
             return run_under_lock(runtime.service, order)
-        except EndedBySignalError as error:
-            return 128 + error.number
+    except EndedBySignalError as error:
+        return 128 + error.number
+    except CtrlCError as error:
+        # A shell's loop or script that this is part of has to end as well. It does if it sees the signal itself.
+        signal_rest_of_job(signal.SIGINT)
+        die_of(signal.SIGINT)
+        return error.exit_code

@@ -6,7 +6,7 @@ import os
 import signal
 from typing import Final
 
-from lockwatch.core.errors import DatabaseError, LockExpiredError, LossReason
+from lockwatch.core.errors import DatabaseError, LockExpiredError, LockwatchError, LossReason
 from lockwatch.core.lease import Lease
 from lockwatch.core.loss import Loss
 from lockwatch.core.monotonic import elapsed
@@ -28,6 +28,12 @@ _KILL_AGAIN_SECS: Final = 0.1
 _LOOK_AGAIN_SECS: Final = 0.05
 
 
+class CtrlCError(LockwatchError):
+    """A person pressed ctrl+c, which the command's group alone has seen, and the command ended by it."""
+
+    exit_code = 128 + signal.SIGINT
+
+
 class Supervisor:
     """Passes signals on to a command, stops and goes on with it, and ends it when its lease is lost."""
 
@@ -39,12 +45,14 @@ class Supervisor:
         self._terminal = terminal
         self._loss: Loss | None = None
         self._kill_at = 0.0
+        self._was_interrupted = False
 
     def supervise(self) -> int:
         """Wait for the command's end: its exit code, or 128 and the number of the signal that ended it.
 
         Raises:
             LockExpiredError: the lease was lost, or could not be renewed in time. All of the command's group is gone.
+            CtrlCError: it ended by the ctrl+c of a person at the terminal.
         """
         if is_interactive():
             self._terminal.give(self._command.group)
@@ -55,8 +63,8 @@ class Supervisor:
         if self._loss is not None:
             self._end_group()
             raise self._lease.error(self._loss)
-        if had_terminal and code in (128 + signal.SIGINT, 128 + signal.SIGQUIT):
-            signal_rest_of_job(code - 128)  # a person pressed ctrl+c, which only the command's group has seen
+        if had_terminal and code == 128 + signal.SIGINT and not self._was_interrupted:
+            raise CtrlCError
         return code
 
     def _wait_for_end(self) -> int:
@@ -69,6 +77,7 @@ class Supervisor:
                 continue
             for number in self._inbox.wait(self._patience()):
                 if number != signal.SIGCHLD:
+                    self._was_interrupted |= number == signal.SIGINT
                     self._command.send(number)
             self._mind_lease()
 

@@ -22,8 +22,9 @@ class Terminal:
             self._descriptor = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
 
     def give(self, group: int) -> bool:
-        """Bring a process group to the foreground if this process's own is there: whether that was done."""
-        return self._foreground() == os.getpgrp() and self._set(group)
+        """Bring a process group to the foreground if this process's own is there: whether it is there now."""
+        foreground = self._foreground()
+        return foreground == group or (foreground == os.getpgrp() and self._set(group))
 
     def take_back(self, group: int) -> bool:
         """Bring this process's own group to the foreground if the other one is there: whether that was done."""
@@ -71,3 +72,9 @@ def signal_rest_of_job(number: int) -> None:
         os.killpg(os.getpgrp(), number)
     finally:
         signal.signal(number, before)
+
+
+def die_of(number: int) -> None:
+    """End this process by a signal, so that whoever waits for it can tell."""
+    signal.signal(number, signal.SIG_DFL)
+    signal.raise_signal(number)

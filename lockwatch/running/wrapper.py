@@ -56,6 +56,7 @@ def run(service: LockService, order: Order) -> int:
         CommandNotFoundError: there is no such command.
         CommandNotExecutableError: it cannot be executed.
         EndedBySignalError: a signal came before the command was started.
+        CtrlCError: the command ended by the ctrl+c of a person at the terminal.
     """
     with Inbox() as inbox, ExitStack() as stack:
         hold = service.hold(
