@@ -61,7 +61,7 @@ class LeaseKeeper:
         with self._mutex:
             kept = self._kept.get(grant.lock.id)
             if kept is not None and kept.lease.prolong(grant.lock, deadline):
-                kept.share(grant, ttl_seconds, interval_seconds)
+                kept.share(grant.sent_at, ttl_seconds, interval_seconds)
             elif kept is not None and kept.is_ours:
                 return None
             else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from lockwatch.core.acquiring import Grant
 from lockwatch.core.lease import Lease
 
 MOST_EARLY_SECS: Final = 1.0
@@ -21,7 +20,7 @@ class Kept:
     interval: float
     due: float
     is_ours: bool
-    """Whether one of these holds was granted it, so that the last to end releases it."""
+    """Whether the first of these holds was granted it as a new row, so that the last to end releases it."""
     holds: int = 1
     is_ending: bool = False
     """Whether it is being released: that its row is gone is no loss then."""
@@ -31,10 +30,9 @@ class Kept:
         early = min(MOST_EARLY_SECS, self.interval * EARLY_SHARE)
         return self.lease.is_doubted or self.due <= now + early
 
-    def share(self, grant: Grant, ttl_seconds: float, interval_seconds: float) -> None:
-        """One more hold, which may ask for a longer TTL or more heartbeats."""
+    def share(self, sent_at: float, ttl_seconds: float, interval_seconds: float) -> None:
+        """One more hold, asked for at `sent_at`, which may want a longer TTL or more heartbeats."""
         self.holds += 1
-        self.is_ours = self.is_ours or grant.is_new
         self.lease.ttl_seconds = max(self.lease.ttl_seconds, ttl_seconds)
         self.interval = min(self.interval, interval_seconds)
-        self.due = min(self.due, grant.sent_at + interval_seconds)
+        self.due = min(self.due, sent_at + interval_seconds)

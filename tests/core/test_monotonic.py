@@ -25,7 +25,12 @@ def test_each_system_has_its_clock(platform: str, clock: int | None, monkeypatch
     else:
         monkeypatch.setattr(time, "CLOCK_BOOTTIME", clock or 7, raising=False)
     asked: list[int] = []
-    monkeypatch.setattr(time, "clock_gettime", lambda number: asked.append(number) or 1.0)
+
+    def answer(number: int) -> float:
+        asked.append(number)
+        return 1.0
+
+    monkeypatch.setattr(time, "clock_gettime", answer)
     assert monotonic._choose()() == 1.0
     assert asked == [clock or 7]
 

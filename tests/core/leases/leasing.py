@@ -10,15 +10,18 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine, text
+from sqlalchemy.orm import Session
 
 import lockwatch
+from lockwatch.core.lease import Lease
 from lockwatch.core.table import LockTable
 from lockwatch.database import Database
-from tests.support import Clock
+from tests.support import Clock, execute
 
 E = TypeVar("E", bound=BaseException)
 
+TTL = 30.0
 PATIENCE_SECS = 20.0
 """How long a test waits for what should come at once, on a machine that is busy."""
 QUICK_TICK_SECS = 0.01
@@ -72,6 +75,22 @@ def eventually(is_so: Callable[[], object], seconds: float = PATIENCE_SECS) -> b
     return True
 
 
+class Told:
+    """An `on_lost` that remembers its calls, and may raise."""
+
+    def __init__(self, failure: BaseException | None = None) -> None:
+        self.leases: list[Lease] = []
+        self.threads: list[threading.Thread] = []
+        self._failure = failure
+
+    def __call__(self, lease: Lease) -> None:
+        assert lease.lost.is_set()
+        self.leases.append(lease)
+        self.threads.append(threading.current_thread())
+        if self._failure:
+            raise self._failure
+
+
 def lease_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name.startswith("lockwatch ")]
 
@@ -108,3 +127,12 @@ def hold_up_heartbeat(monkeypatch: pytest.MonkeyPatch, method: str, *, after: bo
 
     monkeypatch.setattr(LockTable, method, held_up)
     return barrier
+
+
+def write(connection: Connection | Session) -> None:
+    connection.execute(text("INSERT INTO work VALUES ('x')"))
+
+
+def written(url: str) -> int:
+    ((count,),) = execute(url, "SELECT count(*) FROM work")
+    return int(count)

@@ -14,21 +14,14 @@ import pytest
 import lockwatch
 from lockwatch.core.acquiring import Acquirer
 from lockwatch.core.table import LockTable
-from tests.core.leasing import PATIENCE_SECS, Times, engine_of, eventually, service_at
+from tests.core.leases.leasing import (
+    PATIENCE_SECS,
+    TTL,
+    Times,
+    engine_of,
+    eventually,
+)
 from tests.support import Clock, age, execute, insert_row, path_of, raw, row
-
-TTL = 30.0
-
-
-@pytest.fixture
-def times() -> Times:
-    return Times()
-
-
-@pytest.fixture
-def service(url: str, times: Times) -> Iterator[lockwatch.LockService]:
-    with service_at(url, times) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -9,7 +9,9 @@ import textwrap
 import pytest
 
 import lockwatch
-from tests.core.leasing import PATIENCE_SECS
+from tests.core.leases.leasing import (
+    PATIENCE_SECS,
+)
 from tests.support import ROOT, row
 
 _PRELUDE = """

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-import threading
-from collections.abc import Iterator
 
 import pytest
 
@@ -13,30 +11,18 @@ import lockwatch
 from lockwatch.core.errors import LossReason
 from lockwatch.core.lease import Lease
 from lockwatch.core.table import LockTable
-from tests.core.leasing import PATIENCE_SECS, Times, eventually, hold_up_heartbeat, raising, service_at
+from tests.core.leases.leasing import (
+    PATIENCE_SECS,
+    TTL,
+    Times,
+    Told,
+    eventually,
+    hold_up_heartbeat,
+    raising,
+)
 from tests.support import age, path_of, row
 
-TTL = 30.0
 BEAT = TTL / 3
-
-
-@pytest.fixture
-def times() -> Times:
-    return Times()
-
-
-@pytest.fixture
-def service(url: str, times: Times, monkeypatch: pytest.MonkeyPatch) -> Iterator[lockwatch.LockService]:
-    monkeypatch.setattr("lockwatch.core.rounds.TICK_SECS", 0.01)
-    with service_at(url, times) as opened:
-        yield opened
-
-
-@pytest.fixture
-def lease(service: lockwatch.LockService) -> Iterator[Lease]:
-    hold = service.hold("plan", "p1", "a", ttl_seconds=TTL)
-    yield hold.__enter__()
-    hold.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
 
 
 def _lost_for(lease: Lease, reason: LossReason) -> bool:
@@ -202,21 +188,16 @@ def test_check_finds_out_by_the_clock_before_any_thread_does(
         raise ZeroDivisionError
 
 
+def test_the_end_of_a_hold_finds_out_by_the_clock_too(
+    service: lockwatch.LockService, times: Times, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lockwatch.core.keeper.LeaseKeeper._watch", lambda _keeper: float("inf"))
+    with raising(lockwatch.LockExpiredError) as caught, service.hold("plan", "p1", "a", ttl_seconds=TTL):
+        times.elapsed += TTL
+    assert caught.value.reason is LossReason.EXPIRED
+
+
 # on_lost
-
-
-class Told:
-    def __init__(self, failure: BaseException | None = None) -> None:
-        self.leases: list[Lease] = []
-        self.threads: list[threading.Thread] = []
-        self._failure = failure
-
-    def __call__(self, lease: Lease) -> None:
-        assert lease.lost.is_set()
-        self.leases.append(lease)
-        self.threads.append(threading.current_thread())
-        if self._failure:
-            raise self._failure
 
 
 def test_on_lost_is_called_once_in_a_thread_of_its_own(service: lockwatch.LockService, times: Times) -> None:

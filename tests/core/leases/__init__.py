@@ -1,0 +1,1 @@
+"""Leases: held, kept, lost, guarded, waited for, forked."""
