@@ -47,15 +47,20 @@ def _prepare_sqlite(connection: sqlite3.Connection, clock: Clock) -> None:
         connection.execute("PRAGMA synchronous = NORMAL")
 
 
+_IDS_NEVER_RETURN: Final = re.compile(
+    r"\bPRIMARY\s+KEY\s+(ASC\s+)?(ON\s+CONFLICT\s+\w+\s+)?AUTOINCREMENT\b", re.IGNORECASE
+)
+
+
 def _check_sqlite_table(connection: sqlite3.Connection) -> bool:
-    columns = {row[1] for row in connection.execute("PRAGMA table_info(locks)")}
+    columns = {row[1].lower() for row in connection.execute("PRAGMA table_info(locks)")}
     if not columns:
         raise DatabaseError(f"the database has no table `locks` yet; {UPGRADE_HINT}")
     missing = [name for name in COLUMNS if name not in columns]
     if missing:
         raise DatabaseError(f"the table `locks` is not lockwatch's: it has no column {', '.join(missing)}")
     (definition,) = connection.execute("SELECT sql FROM sqlite_master WHERE lower(name) = 'locks'").fetchone()
-    return re.search(r"\bAUTOINCREMENT\b", definition, re.IGNORECASE) is not None
+    return _IDS_NEVER_RETURN.search(definition) is not None
 
 
 _SQLITE_BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
