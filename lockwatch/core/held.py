@@ -74,6 +74,7 @@ class HeldTables:
     def close(self) -> None:
         """Close what is idle now, and what is in use as soon as its call ends. No call can start any more."""
         self._closed = True
+        self._leave_to_parent()
         self._close_idle()
 
     def take(self) -> LockTable:
@@ -85,8 +86,7 @@ class HeldTables:
         """
         if self._closed:
             raise LockwatchError("the lock service is closed")
-        if os.getpid() != self._owner_pid:
-            self._leave_to_parent()
+        self._leave_to_parent()
         try:
             identity = self._identity()
         except DatabaseError:
@@ -134,6 +134,8 @@ class HeldTables:
                 self._idle.pop().connection.close()
 
     def _leave_to_parent(self) -> None:
-        _abandoned.extend(self._idle)
-        self._idle = deque()
-        self._owner_pid = os.getpid()
+        """In a forked child, let go of the connections that it inherited."""
+        if os.getpid() != self._owner_pid:
+            _abandoned.extend(self._idle)
+            self._idle = deque()
+            self._owner_pid = os.getpid()
