@@ -10,8 +10,8 @@ from typing import Final
 
 INTERRUPTED: Final = 130
 """Exit code after ctrl+c: 128 and the signal's number."""
-BROKEN_PIPE: Final = 141
-"""Exit code when nobody reads the answer to its end, as with `| head`: 128 and the signal's number."""
+NOT_READ: Final = 1
+"""Exit code when nobody reads the answer to its end, as with `| head`, or it cannot be written."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,6 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, TextIOWrapper):  # a name may have letters that the terminal's encoding lacks
             stream.reconfigure(errors="backslashreplace")
     try:
+        from lockwatch.cli.answers import complain
         from lockwatch.cli.app import run
 
         code = run(arguments)
@@ -29,14 +30,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         _give_up_stdout()
-        return BROKEN_PIPE
+        return NOT_READ
     except OSError as error:
         _give_up_stdout()
-        sys.stderr.write(f"lockwatch: the answer cannot be written: {error.strerror}\n")
-        return 1
+        complain(error.strerror or str(error))
+        return NOT_READ
     return code
 
 
 def _give_up_stdout() -> None:
     """Let what is still to be written go nowhere: there is nobody to read it."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

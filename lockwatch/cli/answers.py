@@ -29,7 +29,8 @@ def complain(message: str) -> None:
     """Print what is wrong, in one line that is safe on a terminal, on stderr."""
     from lockwatch.core.text import clean
 
-    print(f"lockwatch: {clean(' '.join(message.split()))}", file=sys.stderr)  # noqa: T201 nor are complaints
+    if sys.stderr is not None:  # print would use stdout instead
+        print(f"lockwatch: {clean(' '.join(message.split()))}", file=sys.stderr)  # noqa: T201 the same
 
 
 def terminal_width() -> int | None:

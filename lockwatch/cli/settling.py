@@ -80,7 +80,7 @@ def release(
     database: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Free a lock: an owner's, or with --fence the one that was seen.
+    """Free an owner's lock, or with --fence the one seen.
 
     An owner's lease must be live; the one that was seen may be stale, and its name anything that `list` shows.
     Exit code 4 if it is not there any more, or not that one; what is true now is printed.

@@ -42,7 +42,8 @@ def dashboard(
         service.now()  # a database that cannot be used is told here, in one line
         from lockwatch.tui import run
 
-        return run(service, name, interval=interval)
+        run(service, name, interval=interval)
+    return 0
 
 
 def list_locks(ctx: typer.Context, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
@@ -93,7 +94,9 @@ def diagnostics(ctx: typer.Context, database: DatabaseOption = None, as_json: Js
 
 
 def demo(
-    workers: Annotated[int, typer.Option("--workers", metavar="N", min=1, max=64, help="Processes that lock.")] = 8,
+    workers: Annotated[
+        int, typer.Option("--workers", metavar="N", min=5, max=64, help="Processes that lock, 5 to 64.")
+    ] = 8,
     seconds: Annotated[
         float, typer.Option("--seconds", metavar="S", min=1, max=3600, help="How long it runs without a terminal.")
     ] = 15.0,
