@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -23,9 +22,7 @@ from lockwatch.diagnostics import (
     exit_code,
     report,
 )
-from tests.cli.conftest import cli as cli  # noqa: PLC0414 a fixture
-from tests.cli.running import Cli
-from tests.support import START, Clock, execute, insert_row, path_of, raw
+from tests.support import START, Clock, execute, raw
 
 NOW = Clock()
 
@@ -185,27 +182,3 @@ def test_a_report_has_hints_below_what_they_belong_to() -> None:
         "                    what to do",
         "OK       B          fine",
     ]
-
-
-def test_the_command_tells_of_stale_locks_and_ends_with_1(cli: Cli, url: str) -> None:
-    insert_row(url, "plan/p1", "a")
-    answer = cli("diagnostics")
-    assert (answer.code, answer.err) == (1, "")
-    assert "WARNING  Stale locks  1 not cleaned up" in answer.out
-
-
-def test_the_command_ends_with_2_where_the_database_is_missing(cli: Cli, url: str) -> None:
-    path_of(url).unlink()
-    answer = cli("diagnostics")
-    assert (answer.code, answer.err) == (2, "")
-    assert answer.out.startswith("FAILURE  Database  there is no database file")
-
-
-def test_the_command_in_json(cli: Cli, url: str) -> None:
-    insert_row(url, "plan/p1", "a")
-    answer = cli("diagnostics", "--json")
-    told = json.loads(answer.out)
-    assert told["exit_code"] == answer.code == 1
-    stale = next(check for check in told["checks"] if check["name"] == "Stale locks")
-    assert stale["status"] == "warning"
-    assert set(stale) == {"name", "status", "message", "hint"}

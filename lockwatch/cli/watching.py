@@ -35,14 +35,13 @@ def dashboard(
     if not _is_drawable():
         complain("the dashboard needs a terminal to draw on; `lockwatch list` prints the table once")
         return USAGE
-    from lockwatch.database import open_database
+    from lockwatch.database import locate
 
-    name = open_database(chosen(ctx, database)).name
     with open_service(ctx, database) as service:
         service.now()  # a database that cannot be used is told here, in one line
         from lockwatch.tui import run
 
-        run(service, name, interval=interval)
+        run(service, locate(chosen(ctx, database)).name, interval=interval)
     return 0
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import Cli, spawn
-from tests.support import ROOT, insert_row, raw
+from tests.support import ROOT, insert_row, raw, rows
 
 SMALL_FILES_ONLY = """
 import resource, sys
@@ -41,6 +41,23 @@ def test_a_reader_that_goes_away_early_is_no_news(url: str, unbuffered: str) -> 
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(60) == 1
+
+
+def test_what_could_not_be_listed_is_not_purged(url: str) -> None:
+    insert_row(url, "plan/p1", "a")
+    before = rows(url)
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer) as nowhere:
+        done = subprocess.run(
+            [sys.executable, "-m", "lockwatch", "purge", "--database", url],
+            stdout=nowhere,
+            stderr=subprocess.PIPE,
+            cwd=ROOT,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert rows(url) == before
 
 
 @pytest.mark.parametrize("call", ["list", "--help"])
