@@ -179,14 +179,14 @@ class Dashboard(App[None]):
                 return "this lease expired: there is nothing to renew"
             if state is LockState.UNREADABLE:
                 return "the expiry of this lease cannot be read: it can only be released"
-        return pin(verb, [lock], board.taken_at, ttl_seconds=renewal_ttl(board.renewals.ttl(lock)))
+        return pin(verb, [lock], board, ttl_seconds=renewal_ttl(board.renewals.ttl(lock)))
 
     def _pin_stale(self) -> Pinned | str:
         """The stale leases that match the filter; or why there are none."""
         now = self.scene.now()
         listed, hidden = self.scene.board.stale(now) if now else ([], 0)
         if listed:
-            return pin(Verb.PURGE, listed, self.scene.board.taken_at, hidden=hidden)
+            return pin(Verb.PURGE, listed, self.scene.board, hidden=hidden)
         return f"{plural(hidden, 'stale lock')}, but none matches the filter" if hidden else "no lock is stale"
 
     def _answer_dialog(self, message: Settled) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
+from typing import Final
 
 from lockwatch.cells import fit, width
 from lockwatch.core.model import Lock
@@ -11,22 +13,26 @@ from lockwatch.tui.scene import Scene
 from lockwatch.tui.spans import BLANK, Line, Role, Span, blanks, crop, flow, wrap
 from lockwatch.tui.words import ago, clock_time, how_it_went, time_left, times
 
-LINES = 4
-"""How many lines it takes, its title too; more only for names that would be cut."""
-MOST_LINES = 9
+MOST_LINES: Final = 9
+"""How many lines it takes at most, its title too."""
 
 
 def detail(scene: Scene, cells: int) -> list[Line]:
     """Title and facts."""
     lock, now = scene.board.selected, scene.now()
     if lock is None or now is None:
-        return [rule("", cells), *[BLANK] * (LINES - 1)]
+        return [rule("", cells), *[BLANK] * (_least_lines(cells) - 1)]
     room = max(1, cells - 2)
     names = _whole_names(lock, room)
-    facts = [*flow(_facts(scene, lock, now, in_full=bool(names)), room)]
+    facts = [line for group in _facts(scene, lock, now, in_full=bool(names)) for line in flow(group, room)]
     lines = [*names, *facts][: MOST_LINES - 1]
-    lines += [BLANK] * (LINES - 1 - len(lines))
+    lines += [BLANK] * (_least_lines(cells) - 1 - len(lines))
     return [rule(clean(lock.resource), cells), *((blanks(2), *line) for line in lines)]
+
+
+def _least_lines(cells: int) -> int:
+    """So many that the pane seldom changes its height."""
+    return 4 if cells >= 70 else 5
 
 
 def rule(title: str, cells: int, role: Role = Role.DIM) -> Line:
@@ -49,21 +55,24 @@ def _whole_names(lock: Lock, room: int) -> list[Line]:
     return lines
 
 
-def _facts(scene: Scene, lock: Lock, now: datetime, *, in_full: bool) -> list[Line]:
+def _facts(scene: Scene, lock: Lock, now: datetime, *, in_full: bool) -> list[list[Line]]:
+    """Who; when; and how it went on: each group begins a line."""
     ghost = scene.board.ghost(lock)
     ttl = scene.board.renewals.ttl(lock)
-    facts = [] if in_full else [_fact("owner", clean(lock.owner_id))]
-    facts.append(_fact("fence", str(lock.id)))
+    who = [*([] if in_full else [_fact("owner", clean(lock.owner_id))]), _fact("fence", str(lock.id))]
     if ghost is not None:
-        return [*facts, (Span(how_it_went(ghost, now), slanted=True),)]
+        return [who, [(Span(how_it_went(ghost, now), slanted=True),)]]
+    when = [*_times(lock, now), _fact("ttl", str(ttl) if ttl else "unknown")]
+    return [who, when, [_fact("renewed", _renewed(scene, lock, now))]]
+
+
+def _times(lock: Lock, now: datetime) -> Iterator[Line]:
     if lock.acquired_at is not None:
-        facts.append(_fact("acquired", f"{clock_time(lock.acquired_at, now)} ({ago(lock.acquired_at, now)})"))
+        yield _fact("acquired", f"{clock_time(lock.acquired_at, now)} ({ago(lock.acquired_at, now)})")
     if lock.expires_at is not None:
-        facts.append(_fact("expires", f"{clock_time(lock.expires_at, now)} ({time_left(lock, now)})"))
+        yield _fact("expires", f"{clock_time(lock.expires_at, now)} ({time_left(lock, now)})")
     else:
-        facts.append(_fact("expires", f"{clean(lock.expires_text)!r}: cannot be read, so it never expires"))
-    facts.append(_fact("ttl", str(ttl) if ttl else "unknown"))
-    return [*facts, _fact("renewed", _renewed(scene, lock, now))]
+        yield _fact("expires", f"{clean(lock.expires_text)!r}: cannot be read, so it never expires")
 
 
 def _renewed(scene: Scene, lock: Lock, now: datetime) -> str:

@@ -74,9 +74,9 @@ class Pinned:
         return replace(self, pins=tuple(pins), dropped=tuple(dropped))
 
 
-def pin(verb: Verb, locks: Iterable[Lock], as_of: datetime, *, hidden: int = 0, ttl_seconds: float = 300) -> Pinned:
-    """Pin leases as they are on the screen, known as of a poll."""
-    pins = tuple(Pin(lock=lock, as_of=as_of) for lock in locks)
+def pin(verb: Verb, locks: Iterable[Lock], board: Board, *, hidden: int = 0, ttl_seconds: float = 300) -> Pinned:
+    """Pin leases as they are on the screen."""
+    pins = tuple(_pinned(lock, board) for lock in locks)
     return Pinned(verb=verb, pins=pins, hidden=hidden, ttl_seconds=ttl_seconds)
 
 
@@ -101,12 +101,18 @@ def _missing(pin: Pin, board: Board) -> Dropped:
     return Dropped(lock=pin.lock, why=why, at=ghost.gone_at)
 
 
-def _pinned_anew(current: Lock, board: Board) -> Pin:
-    renewal = board.renewals.last(current)
-    if renewal is None or renewal.expires_text != current.expires_text:
-        return Pin(lock=current, as_of=board.taken_at, news="its expiry was changed", news_at=board.taken_at)
-    words = "renewed by you" if board.renewals.is_ours(current) else ALIVE
-    return Pin(lock=current, as_of=board.taken_at, news=words, news_at=renewal.seen_at)
+def _pinned(lock: Lock, board: Board) -> Pin:
+    """A lease as the board has it, with the last that was seen of its holder."""
+    renewal = board.renewals.last(lock)
+    if renewal is None or renewal.expires_text != lock.expires_text:
+        return Pin(lock=lock, as_of=board.taken_at)
+    words = "renewed by you" if board.renewals.is_ours(lock) else ALIVE
+    return Pin(lock=lock, as_of=board.taken_at, news=words, news_at=renewal.seen_at)
+
+
+def _pinned_anew(lock: Lock, board: Board) -> Pin:
+    pin = _pinned(lock, board)
+    return pin if pin.news else replace(pin, news="its expiry was changed", news_at=board.taken_at)
 
 
 def _if_possible(pin: Pin, verb: Verb, now: datetime) -> Pin | Dropped:

@@ -32,17 +32,21 @@ ROLES: Final = {
 
 def heading(columns: Columns) -> Line:
     """The names of the columns."""
-    texts = [
-        pad("RESOURCE", columns.resource),
-        pad("OWNER", columns.owner),
-        pad("STATE", columns.state),
-        pad("LEFT", columns.left, right=True),
-        " " * columns.bar,
-        pad("HELD", columns.held, right=True),
-        pad("TTL", columns.ttl, right=True),
-        pad("FENCE", columns.fence, right=True),
-    ]
-    return (blanks(columns.lead), Span(" ".join(text for text in texts if text), Role.FAINT, strong=True))
+    names = (
+        ("RESOURCE", columns.resource, False),
+        ("OWNER", columns.owner, False),
+        ("STATE", columns.state, False),
+        ("LEFT", columns.left, True),
+        ("", columns.bar, True),
+        ("HELD", columns.held, True),
+        ("TTL", columns.ttl, True),
+        ("FENCE", columns.fence, True),
+    )
+    line = [blanks(columns.lead - 1)]
+    for name, cells, right in names:
+        if cells:
+            line += [blanks(1), Span(pad(name, cells, right=right), Role.FAINT, strong=True)]
+    return tuple(line)
 
 
 def row(board: Board, lock: Lock, now: datetime, columns: Columns, *, selected: bool) -> Line:

@@ -105,9 +105,10 @@ class Renewals:
 
 
 def ttl_text(seconds: float) -> str:
-    """A TTL as people say it: `60s`, `90s`, `5m`, `1h`; not rounded unless it is more than two minutes."""
+    """A TTL as people say it: `60s`, `90s`, `5m`, `1h`; rounded only if it is longer than any that can be asked for."""
     whole = round(seconds)
-    return f"{whole}s" if whole < 120 else duration(whole)
+    is_round = whole >= 120 and whole % 60 == 0 and (whole < 3600 or whole % 3600 == 0)
+    return duration(whole) if is_round or whole >= 10_000 else f"{whole}s"
 
 
 def _estimate(least: float, most: float) -> float:

@@ -31,7 +31,7 @@ def title(pinned: Pinned) -> str:
         case Verb.RELEASE:
             return "Release this lock"
         case Verb.RENEW:
-            return f"Renew this lock for {ttl_text(pinned.ttl_seconds)} ({pinned.ttl_seconds:g} s)"
+            return f"Renew this lock for {ttl_text(pinned.ttl_seconds)}"
         case Verb.PURGE:
             return f"Purge {plural(len(pinned.pins), 'stale lock')}"
 
@@ -102,7 +102,9 @@ def _facts(pin: Pin, now: datetime, cells: int) -> list[Line]:
 
 def _news(pin: Pin, now: datetime) -> str:
     when = ago(pin.news_at, now) if pin.news_at else ""
-    return f"renewed {when}: {ALIVE}" if pin.news == ALIVE else f"{pin.news} {when}"
+    if pin.news != ALIVE:
+        return f"{pin.news} {when}"
+    return f"last renewed {when}" if pin.lock.is_expired(now) else f"renewed {when}: {ALIVE}"
 
 
 def _listed(one: Pin | Dropped, now: datetime, cells: int) -> Line:
@@ -111,10 +113,9 @@ def _listed(one: Pin | Dropped, now: datetime, cells: int) -> Line:
         name = crop((Span(clean(one.lock.resource), Role.DIM),), max(8, cells // 3))
         return crop((*name, Span(f"  left out: {one.why}, {ago(one.at, now)}", Role.EXPIRING)), cells)
     lock = one.lock
-    room = max(8, (cells - 20) * 3 // 5)
-    stale = duration(-lock.remaining(now))
-    held = Span(f"  {clean(lock.owner_id)}", Role.DIM)
-    return crop((*resource(lock, room), Span(f" {stale:>4} stale", Role.STALE), held), cells)
+    stale = Span(f" {duration(-lock.remaining(now)):>4} stale", Role.STALE)
+    held: Line = (Span(f"  {clean(lock.owner_id)}", Role.DIM), Span(f"  fence {lock.id}", Role.FAINT))
+    return crop((*resource(lock, max(8, (cells - 20) // 2)), stale, *held), cells)
 
 
 def _meaning(pinned: Pinned, now: datetime, cells: int) -> list[Line]:

@@ -25,6 +25,8 @@ from lockwatch.tui.widgets.line_view import Lines
 _WIDEST: Final = 76
 _LEAST_FRAMED: Final = Size(44, 12)
 """A screen smaller than this has no room for a frame."""
+_LEAST: Final = Size(20, 7)
+"""A screen smaller than this cannot show what would be done."""
 
 
 class ConfirmScreen(ModalScreen[None]):
@@ -56,6 +58,7 @@ class ConfirmScreen(ModalScreen[None]):
         """Scroll at once; anything else only after a quiet time."""
         event.stop()
         event.prevent_default()
+        self._remark = ""
         counts = self._quiet.passes(event.time)
         self._disturb(event.time)
         if lines := steps(event.key, self._body.size.height):
@@ -109,8 +112,9 @@ class ConfirmScreen(ModalScreen[None]):
             return
         is_framed = self.size.width >= _LEAST_FRAMED.width and self.size.height >= _LEAST_FRAMED.height
         cells = self._shape(is_framed)
-        above = [] if is_framed else [(Span(title(self.pinned), strong=True),)]
-        body = Body(self.pinned, now, cells, [*above, database(self._scene.name, cells), BLANK])
+        name = database(self._scene.name, cells)
+        above = [name, BLANK] if is_framed else [(Span(title(self.pinned), strong=True),), name]
+        body = Body(self.pinned, now, cells, above)
         below = self._answers(cells)
         room = self.size.height - len(below) - (3 if is_framed else 0)
         self._body.styles.height = max(1, min(len(body), room))
@@ -121,7 +125,7 @@ class ConfirmScreen(ModalScreen[None]):
     def _shape(self, is_framed: bool) -> int:
         """Give the dialog its frame, or take it where there is no room for one: the cells inside."""
         dialog = self.query_one("#dialog", Vertical)
-        dialog.set_class(not is_framed, "bare")
+        self.set_class(not is_framed, "bare")
         dialog.border_title = title(self.pinned) if is_framed else None
         outer = min(_WIDEST, self.size.width)
         dialog.styles.width = outer
@@ -139,7 +143,9 @@ class ConfirmScreen(ModalScreen[None]):
         if yes:
             line += [Span("y ", Role.STALE if lit else Role.FAINT, strong=lit)]
             line += [Span(yes, Role.TEXT if lit else Role.FAINT, strong=lit), blanks(5)]
-        line += [Span("esc ", Role.KEY, strong=True), Span(no, strong=True)]
+        can_leave = self._quiet.is_quiet(monotonic())
+        line += [Span("esc ", Role.KEY if can_leave else Role.FAINT, strong=can_leave)]
+        line.append(Span(no, Role.TEXT if can_leave else Role.FAINT, strong=can_leave))
         words = self._remark or refusal or ""
         return [
             BLANK,
@@ -153,6 +159,8 @@ class ConfirmScreen(ModalScreen[None]):
             return "under way …"
         if not self.pinned.pins:
             return f"nothing is left to {self.pinned.verb}"
+        if self.size.width < _LEAST.width or self.size.height < _LEAST.height:
+            return "the screen is too small to show what it is about"
         return self._scene.refusal()
 
     def _confirm(self) -> None:

@@ -45,7 +45,7 @@ class HelpScreen(ModalScreen[None]):
 
     def _redraw(self) -> None:
         dialog, body = self.query_one("#dialog", Vertical), self.query_one("#body", Lines)
-        dialog.set_class(self.size.width < 44, "bare")
+        self.set_class(self.size.width < 44, "bare")
         dialog.border_title = "Help"
         outer = min(_WIDEST, self.size.width)
         dialog.styles.width = outer
