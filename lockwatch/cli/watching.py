@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from lockwatch.cli.answers import all_fields, complain, lock_fields, moment, say, say_json, terminal_width
 from lockwatch.cli.options import DatabaseOption, JsonOption, ResourceArgument, chosen, open_service
 
-USAGE = 2
+USAGE: Final = 2
 """Exit code of a call that cannot be meant so."""
 
 

@@ -119,6 +119,15 @@ def test_release_of_an_expired_lease_ends_with_4_and_says_how_long_ago(cli: Cli,
     assert rows(url) == []
 
 
+def test_release_of_what_another_left_behind_ends_with_4_and_says_so(cli: Cli, url: str) -> None:
+    insert_row(url, "plan/p1", "b")
+    before = rows(url)
+    answer = cli("release", "plan/p1", "--owner", "a")
+    assert answer.code == 4
+    assert answer.err.startswith("lockwatch: a has nothing to release: plan/p1 was left behind by b since ")
+    assert rows(url) == before
+
+
 def test_release_of_an_unreadable_lease_says_how_to_remove_it(cli: Cli, url: str) -> None:
     number = insert_row(url, "plan/p1", "a", expires_at="soon")
     answer = cli("release", "plan/p1", "--owner", "a")

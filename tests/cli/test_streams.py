@@ -100,11 +100,12 @@ def test_letters_that_the_terminal_cannot_show_are_spelt_out(url: str) -> None:
     assert r"a\u241b" in answer.out
 
 
-def test_an_interrupt_ends_with_130_and_without_a_word(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("where", ["lockwatch.core.service.LockService.snapshot", "lockwatch.cli.app.run"])
+def test_an_interrupt_ends_with_130_and_without_a_word(cli: Cli, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lockwatch.core.service.LockService.snapshot", interrupted)
+    monkeypatch.setattr(where, interrupted)
     answer = cli("list")
     assert (answer.code, answer.out, answer.err) == (130, "", "")
 
