@@ -81,7 +81,7 @@ def pin(verb: Verb, locks: Iterable[Lock], board: Board, *, hidden: int = 0, ttl
 
 
 def _look_again(pin: Pin, verb: Verb, board: Board, now: datetime) -> Pin | Dropped:
-    if board.taken_at > pin.as_of:
+    if board.taken_at >= pin.as_of:
         current = board.find(lease_of(pin.lock))
         if current is None:
             return _missing(pin, board)

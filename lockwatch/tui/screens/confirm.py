@@ -146,7 +146,7 @@ class ConfirmScreen(ModalScreen[None]):
         can_leave = self._quiet.is_quiet(monotonic())
         line += [Span("esc ", Role.KEY if can_leave else Role.FAINT, strong=can_leave)]
         line.append(Span(no, Role.TEXT if can_leave else Role.FAINT, strong=can_leave))
-        words = self._remark or refusal or ""
+        words = self._remark or (refusal if self.pinned.pins and refusal else "")
         return [
             BLANK,
             *((Span(piece, Role.EXPIRING, strong=True),) for piece in wrap(words, cells) if words),
