@@ -40,7 +40,12 @@ def test_a_name_that_is_not_offered_does_not_exist() -> None:
 
 
 def _modules_after(statement: str) -> set[str]:
-    script = f"{statement}\nimport sys; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    script = f"""
+import sys
+before = set(sys.modules)
+{statement}
+print(*{{name.partition('.')[0] for name in set(sys.modules) - before}})
+"""
     ended = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
     )

@@ -59,9 +59,12 @@ def test_a_file_that_was_moved_is_an_error_until_it_comes_back(service: LockServ
     assert service.renew("plan", "p1", "a", 600).id == lock.id
 
 
-def test_a_file_that_was_deleted_is_an_error_until_there_is_a_new_one(service: LockService, url: str) -> None:
+@pytest.mark.parametrize("log_is_left", [False, True])
+def test_a_file_that_was_deleted_is_an_error_until_there_is_a_new_one(
+    service: LockService, url: str, log_is_left: bool
+) -> None:
     service.acquire("plan", "p1", "a")
-    for file in _with_its_log(path_of(url)):
+    for file in _with_its_log(path_of(url))[: 1 if log_is_left else 3]:
         file.unlink()
     for _ in range(2):
         with pytest.raises(lockwatch.DatabaseError, match="no database file"):
@@ -70,6 +73,7 @@ def test_a_file_that_was_deleted_is_an_error_until_there_is_a_new_one(service: L
     lockwatch.upgrade(url)
     assert service.snapshot().locks == ()
     assert service.acquire("plan", "p1", "b").owner_id == "b"
+    assert execute(url, "PRAGMA integrity_check") == [("ok",)]
 
 
 def test_a_file_that_was_replaced_is_an_error_once_and_grants_nothing_in_the_old_one(

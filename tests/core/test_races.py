@@ -271,6 +271,18 @@ def test_a_row_that_never_rests_is_a_busy_database_in_the_end(
         service.acquire("plan", "p1", "b")
 
 
+@pytest.mark.parametrize("call", ["renew", "release"])
+def test_a_lease_that_never_rests_is_a_busy_database_in_the_end(
+    service: LockService, url: str, clock: Clock, between: Between, call: str
+) -> None:
+    service.acquire("plan", "p1", "a", 60)
+    texts = (clock.text(60 + number) for number in range(1, 2 * MAX_LOST_RACES))
+    between("extend" if call == "renew" else "end", lambda: age(url, "plan/p1", next(texts)), 2 * MAX_LOST_RACES)
+    with pytest.raises(lockwatch.DatabaseBusyError, match="plan/p1 changed 100 times"):
+        getattr(service, call)("plan", "p1", "a", *([600] if call == "renew" else []))
+    assert len(rows(url)) == 1
+
+
 @pytest.mark.parametrize("settle", ["release_exact", "renew_exact"])
 def test_an_exact_operation_judges_and_acts_in_one_transaction(
     service: LockService, other: LockService, settle: str, between: Between, monkeypatch: pytest.MonkeyPatch
