@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -42,6 +43,7 @@ def test_a_name_that_is_not_offered_does_not_exist() -> None:
 def _modules_after(statement: str) -> set[str]:
     script = f"""
 import sys
+from pathlib import Path
 before = set(sys.modules)
 {statement}
 print(*{{name.partition('.')[0] for name in set(sys.modules) - before}})
@@ -64,7 +66,7 @@ def test_using_the_lock_core_imports_no_front_end_and_no_alembic() -> None:
 
 
 def test_the_package_is_typed() -> None:
-    assert (ROOT / "lockwatch" / "py.typed").is_file()
+    assert Path(lockwatch.__file__).with_name("py.typed").is_file()
 
 
 def test_the_version_is_a_version() -> None:
