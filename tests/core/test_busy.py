@@ -92,6 +92,25 @@ def test_a_file_without_a_write_ahead_log_works_too(url: str, clock: Clock) -> N
     assert not path_of(url).with_name("locks.db-wal").exists()
 
 
+def test_a_grant_is_reported_only_after_its_commit(url: str, clock: Clock) -> None:
+    execute(url, "PRAGMA journal_mode = DELETE")
+    with lockwatch.connect(url, clock=clock) as service, raw(url) as reading:
+        mine = service.acquire("plan", "p1", "a", 60)
+        reading.execute("BEGIN")
+        assert len(reading.execute("SELECT id FROM locks").fetchall()) == 1
+        # Without a write-ahead log a reader lets a writer do all its work, and stops it at the commit.
+        for change in (
+            lambda: service.acquire("plan", "p2", "a"),
+            lambda: service.renew("plan", "p1", "a", 600),
+            lambda: service.release("plan", "p1", "a"),
+            lambda: service.release_exact(mine),
+        ):
+            with pytest.raises(lockwatch.DatabaseBusyError):
+                change()
+        reading.execute("COMMIT")
+        assert service.snapshot().locks == (mine,)
+
+
 def test_a_database_that_cannot_be_written_is_said_and_can_be_read(
     service: LockService, url: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

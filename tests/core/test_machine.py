@@ -319,10 +319,8 @@ def test_the_service_does_what_the_model_does(upgraded_database: Path) -> None:
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=int(os.environ.get("LOCKWATCH_TEST_EXAMPLES", "40")),
+            max_examples=int(os.environ.get("LOCKWATCH_TEST_EXAMPLES", "60")),
             stateful_step_count=30,
-            deadline=None,
-            derandomize="LOCKWATCH_TEST_EXAMPLES" not in os.environ,
             suppress_health_check=list(HealthCheck),
         ),
     )

@@ -79,6 +79,22 @@ def test_a_watcher_goes_on_after_the_file_was_away(service: LockService, watcher
     assert watcher.snapshot().locks == before
 
 
+def test_a_watcher_of_a_replaced_file_says_so_once_and_shows_the_new_one(
+    service: LockService, watcher: Watcher, url: str
+) -> None:
+    service.acquire("plan", "old", "a")
+    assert len(watcher.snapshot().locks) == 1
+    service.close()
+    path = path_of(url)
+    for file in path.parent.glob("locks.db*"):
+        file.rename(file.with_name(f"old-{file.name}"))
+    lockwatch.upgrade(url)
+    insert_row(url, "plan/new", "b")
+    with pytest.raises(lockwatch.DatabaseError, match="replaced"):
+        watcher.snapshot()
+    assert [lock.resource_id for lock in watcher.snapshot().locks] == ["new"]
+
+
 def test_a_watcher_says_that_the_table_is_gone_and_comes_back_with_it(watcher: Watcher, url: str) -> None:
     watcher.snapshot()
     execute(url, "ALTER TABLE locks RENAME TO elsewhere")
