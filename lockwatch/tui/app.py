@@ -13,7 +13,7 @@ from lockwatch.core.model import Outcome
 from lockwatch.core.service import LockService
 from lockwatch.core.state import LockState
 from lockwatch.tui.clock import Steady, steady
-from lockwatch.tui.freshness import Freshness
+from lockwatch.tui.freshness import Freshness, Link
 from lockwatch.tui.messages import Confirmed, Polled, PollFailed, Settled
 from lockwatch.tui.orders import Verb, renewal_ttl
 from lockwatch.tui.pins import Pinned, pin
@@ -74,8 +74,8 @@ class Dashboard(App[None]):
         """The table."""
         return self.watch_screen
 
-    def on_mount(self) -> None:
-        """Begin to poll and to tick."""
+    def on_ready(self) -> None:
+        """Begin to poll and to tick, once there is a screen to show it on."""
         self._poller.start()
         self.set_interval(TICK_SECS, self._tick)
 
@@ -85,6 +85,8 @@ class Dashboard(App[None]):
 
     def on_polled(self, message: Polled) -> None:
         """Take in what the table looks like now."""
+        if not self.is_running:
+            return
         self.scene.freshness = Freshness(
             started=self.scene.freshness.started,
             every=message.every,
@@ -123,8 +125,13 @@ class Dashboard(App[None]):
 
     def action_order(self, wish: str) -> None:
         """Ask about a wish: `release`, `renew` or `purge`."""
+        if self.screen is not self.watch_screen:
+            return  # a key that came before the dialog did
         verb = Verb(wish)
-        pinned = self.scene.refusal() or (self._pin_stale() if verb is Verb.PURGE else self._pin_selected(verb))
+        if self.scene.link() is not Link.LIVE:
+            self._tell(f"{verb}: refused while {self.scene.link().value}", "warning")
+            return
+        pinned = self._pin_stale() if verb is Verb.PURGE else self._pin_selected(verb)
         if isinstance(pinned, str):
             self._tell(f"{verb}: {pinned}", "warning")
         else:
@@ -132,7 +139,8 @@ class Dashboard(App[None]):
 
     def action_help(self) -> None:
         """Show the help."""
-        self.push_screen(HelpScreen())
+        if self.screen is self.watch_screen:
+            self.push_screen(HelpScreen())
 
     def action_poll_now(self) -> None:
         """Poll at once, also while the database fails."""
@@ -156,12 +164,14 @@ class Dashboard(App[None]):
 
     def _tick(self) -> None:
         now = self.scene.now()
-        if now is not None:
+        if now is not None and self.is_running:
             with self.watch_screen.table.held_in_place():
                 self.scene.board.pass_time(now)
         self._redraw()
 
     def _redraw(self) -> None:
+        if not self.is_running:
+            return
         self.watch_screen.redraw()
         if (dialog := self._dialog) is not None:
             dialog.recheck()

@@ -9,7 +9,7 @@ from lockwatch.tui.editor import Editor
 from lockwatch.tui.freshness import SKEW_SECS, Link
 from lockwatch.tui.rows import ROLES
 from lockwatch.tui.scene import Scene
-from lockwatch.tui.spans import Line, Role, Span, apart, blanks, width_of
+from lockwatch.tui.spans import Line, Role, Span, apart, blanks, muted, width_of
 from lockwatch.tui.words import plural
 
 _LEAST_NAME = 12
@@ -77,7 +77,7 @@ def _counts(scene: Scene, *, only_stale: bool = False) -> Line:
     for state, number in numbers:
         role = ROLES[state] if number else Role.DIM
         line += [Span(str(number), role, strong=True), Span(f" {state}", Role.DIM), blanks(2)]
-    return tuple(line)
+    return muted(tuple(line)) if scene.link() is Link.DISCONNECTED else tuple(line)
 
 
 def _name(name: str, room: int) -> Line:
@@ -100,7 +100,7 @@ def _skew(scene: Scene) -> Line:
     if abs(skew) < SKEW_SECS:
         return ()
     way = "ahead of" if skew > 0 else "behind"
-    return (Span(f"this machine's clock is {duration(abs(skew))} {way} the database's", Role.EXPIRING),)
+    return (Span(f"this machine's clock is {duration(round(abs(skew)))} {way} the database's", Role.EXPIRING),)
 
 
 def _seconds(seconds: float) -> str:

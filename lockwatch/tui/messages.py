@@ -43,15 +43,3 @@ class Settled(Message):
         self.order = order
         self.outcomes = outcomes
         self.failure = failure
-
-
-class FilterTyped(Message):
-    """The text of the filter is another one."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.text = text
-
-
-class FilterLeft(Message):
-    """The filter is not being typed any more."""

@@ -38,6 +38,7 @@ class Span(NamedTuple):
 
 Line: TypeAlias = tuple[Span, ...]
 BLANK: Line = ()
+_QUIET = (Role.FAINT, Role.RULE)
 
 
 def blanks(cells: int) -> Span:
@@ -69,6 +70,11 @@ def apart(left: Line, right: Line, cells: int) -> Line:
     room = cells - width_of(right)
     left = crop(left, max(0, room - 1) if right else room)
     return (*left, blanks(room - width_of(left)), *right)
+
+
+def muted(line: Line) -> Line:
+    """A line whose news may be old: nothing in it calls out."""
+    return tuple(span._replace(role=Role.FAINT if span.role in _QUIET else Role.DIM, strong=False) for span in line)
 
 
 def flow(groups: Iterable[Line], cells: int, gap: int = 3) -> list[Line]:

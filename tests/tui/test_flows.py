@@ -17,9 +17,9 @@ async def test_the_table_shows_holders_and_how_long_they_have(service: LockServi
     service.acquire("plan", "mail", "worker-1@c:17", ttl_seconds=60)
     async with dashboard(service) as running:
         assert running.line("plan/mail").split()[:5] == ["▸", "●", "plan/mail", "worker-1@c:17", "HELD"]
-        assert "1 held" in running.screen()
-        assert "orders.db" in running.screen()
-        assert "● live" in running.screen()
+        await running.until_shown("1 held")
+        await running.until_shown("orders.db")
+        await running.until_shown("● live")
 
 
 async def test_release_frees_the_lease_under_the_cursor(url: str, service: LockService) -> None:
@@ -28,7 +28,7 @@ async def test_release_frees_the_lease_under_the_cursor(url: str, service: LockS
     async with dashboard(service) as running:
         await running.press("j", "r")
         assert "Release this lock" in str(running.dialog and running.dialog.query_one("#dialog").border_title)
-        assert "held by B" in running.screen()
+        await running.until_shown("held by B")
         await running.press("y")
         await running.until(lambda: row(url, "plan/b") is None)
         await running.until(lambda: "released plan/b of B" in running.notices)
@@ -42,7 +42,7 @@ async def test_renew_gives_the_lease_its_own_ttl(url: str, service: LockService,
     clock.advance(50)
     async with dashboard(service) as running:
         await running.press("n")
-        assert "It then lasts 60s from now" in running.screen()
+        await running.until_shown("It then lasts 60s from now")
         await running.press("y")
         await running.until(lambda: "renewed plan/a of A" in running.notices)
         assert (row(url, "plan/a") or ())[5] == clock.text(60).encode()
@@ -55,8 +55,9 @@ async def test_purge_lists_what_it_removes_and_counts_what_the_filter_hides(url:
     service.acquire("plan", "a3", "alive", ttl_seconds=60)
     async with dashboard(service) as running:
         await running.press("slash", "slash", "a", "enter")
-        assert "3 of 4 shown" in running.screen()
+        await running.until_shown("3 of 4 shown")
         await running.press("p")
+        await running.until_shown("these 2")
         said = running.screen()
         assert "plan/a1" in said
         assert "plan/a2" in said
@@ -121,12 +122,12 @@ async def test_a_poll_tells_an_open_dialog_of_a_takeover(url: str, service: Lock
         age(url, "plan/a")
         service.acquire("plan", "a", "B", ttl_seconds=60)
         await running.poll()
-        assert "taken over by B" in running.screen()
+        await running.until_shown("taken over by B")
         await running.press("y")
         await running.until_shown("not done: nothing is left to release")
         assert (row(url, "plan/a") or ())[1] == b"B"
         await running.press("escape")
-        assert "▸ ┄ plan/a" in running.screen()
+        await running.until_shown("▸ ┄ plan/a")
 
 
 async def test_renewed_since_keeps_the_dialog_open_with_the_new_facts(
@@ -153,26 +154,26 @@ async def test_actions_refuse_on_a_ghost(url: str, service: LockService) -> None
         await running.poll()
         await running.press("r")
         assert running.dialog is None
-        assert "this lease is gone" in running.notices
+        await running.until(lambda: "this lease is gone" in running.notices)
         assert row(url, "plan/b") is not None
 
 
 async def test_what_cannot_be_done_is_said_before_a_dialog_opens(url: str, service: LockService) -> None:
     async with dashboard(service) as running:
         await running.press("r")
-        assert "there is no lock" in running.notices
+        await running.until(lambda: "there is no lock" in running.notices)
         await running.press("p")
-        assert "no lock is stale" in running.notices
+        await running.until(lambda: "no lock is stale" in running.notices)
         insert_row(url, "plan/a")
         await running.poll()
         await running.press("n")
-        assert "this lease expired" in running.notices
+        await running.until(lambda: "this lease expired" in running.notices)
         insert_row(url, "plan/b", expires_at="tomorrow")
         await running.poll()
         await running.press("g", "n")
-        assert "cannot be read" in running.notices
+        await running.until(lambda: "cannot be read" in running.notices)
         await running.press("slash", *"nothing", "enter", "p")
-        assert "1 stale lock, but none matches the filter" in running.notices
+        await running.until(lambda: "1 stale lock, but none matches the filter" in running.notices)
         assert running.dialog is None
 
 
@@ -183,11 +184,11 @@ async def test_keys_typed_into_the_filter_never_act(service: LockService) -> Non
         assert running.app.is_running
         assert running.app.screen is running.app.watch_screen
         assert running.app.scene.board.filter.text == "rnpqjy?/"
-        assert "Nothing matches the filter" in running.screen()
-        assert "0 of 1 shown" in running.screen()
+        await running.until_shown("Nothing matches the filter")
+        await running.until_shown("0 of 1 shown")
         await running.press("escape")
         assert running.app.scene.board.filter.text == ""
-        assert "plan/a" in running.screen()
+        await running.until_shown("plan/a")
 
 
 async def test_enter_keeps_a_filter_and_escape_clears_it(service: LockService) -> None:
@@ -197,11 +198,11 @@ async def test_enter_keeps_a_filter_and_escape_clears_it(service: LockService) -
         await running.press("slash")
         running.app.post_message(events.Paste("plan/B\n"))
         await running.press("enter")
-        assert "/ plan/B" in running.screen()
-        assert "1 of 2 shown" in running.screen()
+        await running.until_shown("/ plan/B")
+        await running.until_shown("1 of 2 shown")
         assert "plan/a" not in running.screen()
         await running.press("escape")
-        assert "2 locks" in running.screen()
+        await running.until_shown("2 locks")
 
 
 async def test_rows_that_come_above_leave_the_cursor_on_its_line(url: str, service: LockService, clock: Clock) -> None:
@@ -239,10 +240,10 @@ async def test_the_line_in_view_stays_when_the_cursor_is_elsewhere(
     async with dashboard(service) as running:
         running.app.watch_screen.table.scroll_to(y=30, animate=False)
         await running.pilot.pause()
-        first = running.screen().splitlines()[3]
+        await running.until(lambda: "plan/old-30" in running.screen().splitlines()[3])
         insert_row(url, "plan/new", expires_at=clock.text(10))
         await running.poll()
-        assert running.screen().splitlines()[3] == first
+        assert "plan/old-30" in running.screen().splitlines()[3]
         assert running.app.scene.board.cursor_index == 1
 
 
@@ -251,9 +252,9 @@ async def test_a_click_puts_the_cursor_on_a_row(service: LockService) -> None:
         service.acquire("plan", name, "A", ttl_seconds=60)
     async with dashboard(service) as running:
         await running.pilot.click("#table", offset=(10, 2))
-        assert "▸ ● plan/c" in running.screen()
+        await running.until_shown("▸ ● plan/c")
         await running.pilot.click("#table", offset=(10, 9))
-        assert "▸ ● plan/c" in running.screen()
+        await running.until_shown("▸ ● plan/c")
 
 
 async def test_keys_move_the_cursor(service: LockService) -> None:
@@ -263,15 +264,15 @@ async def test_keys_move_the_cursor(service: LockService) -> None:
         for key, name in (("j", "b"), ("down", "c"), ("k", "b"), ("G", "f"), ("g", "a"), ("end", "f"), ("up", "e"),
                           ("home", "a"), ("pagedown", "f"), ("pageup", "a")):  # fmt: skip
             await running.press(key)
-            assert f"▸ ● plan/{name}" in running.screen()
+            await running.until_shown(f"▸ ● plan/{name}")
 
 
 async def test_enter_shows_and_hides_the_detail(service: LockService) -> None:
     service.acquire("plan", "a", "A", ttl_seconds=60)
     async with dashboard(service) as running:
-        assert "acquired 12:00:00Z (0s ago)" in running.screen()
+        await running.until_shown("acquired 12:00:00Z (0s ago)")
         await running.press("enter")
-        assert "acquired" not in running.screen()
+        await running.until(lambda: "acquired" not in running.screen())
 
 
 async def test_the_detail_shows_long_names_in_full(service: LockService) -> None:
@@ -284,7 +285,7 @@ async def test_the_detail_shows_long_names_in_full(service: LockService) -> None
 async def test_help_tells_the_keys_and_a_key_leaves_it(service: LockService) -> None:
     async with dashboard(service, size=(80, 20)) as running:
         await running.press("question_mark")
-        assert "purge the stale locks" in running.screen()
+        await running.until_shown("purge the stale locks")
         await running.press("G")
         await running.until_shown("by the clock that judges")
         await running.press("q")
@@ -308,7 +309,7 @@ async def test_repaint_draws_everything_again(service: LockService) -> None:
     service.acquire("plan", "a", "A", ttl_seconds=60)
     async with dashboard(service) as running:
         await running.press("ctrl+l")
-        assert "plan/a" in running.screen()
+        await running.until_shown("plan/a")
 
 
 async def test_a_long_purge_can_be_scrolled_and_does_what_it_lists(url: str, service: LockService) -> None:
@@ -316,8 +317,8 @@ async def test_a_long_purge_can_be_scrolled_and_does_what_it_lists(url: str, ser
         insert_row(url, f"plan/dead-{number:03}")
     async with dashboard(service, size=(80, 20)) as running:
         await running.press("p")
-        assert "plan/dead-000" in running.screen()
-        assert "purge these 100" in running.screen()
+        await running.until_shown("plan/dead-000")
+        await running.until_shown("purge these 100")
         await running.press("G")
         await running.until_shown("Only what is listed is removed")
         insert_row(url, "plan/late")
@@ -340,3 +341,22 @@ async def test_lease_identity_is_the_row_not_the_name(service: LockService) -> N
     first = service.acquire("plan", "a", "A", ttl_seconds=60)
     service.release("plan", "a", "A")
     assert lease_of(first) != lease_of(service.acquire("plan", "a", "A", ttl_seconds=60))
+
+
+async def test_keys_that_come_at_once_after_the_slash_are_text(service: LockService) -> None:
+    service.acquire("plan", "a", "A", ttl_seconds=60)
+    async with dashboard(service) as running:
+        for character in "/worrrker":
+            running.app.post_message(events.Key("slash" if character == "/" else character, character))
+        await running.until(lambda: running.app.scene.board.filter.text == "worrrker")
+        assert running.dialog is None
+
+
+async def test_two_start_keys_at_once_open_one_dialog(service: LockService) -> None:
+    service.acquire("plan", "a", "A", ttl_seconds=60)
+    async with dashboard(service) as running:
+        for character in "rnr?p":
+            running.app.post_message(events.Key("question_mark" if character == "?" else character, character))
+        await running.until(lambda: running.dialog is not None)
+        await running.press("escape")
+        assert running.app.screen is running.app.watch_screen

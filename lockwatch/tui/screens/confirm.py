@@ -43,12 +43,13 @@ class ConfirmScreen(ModalScreen[None]):
         self._quiet = Quiet(monotonic(), quiet_secs)
         self._ordered: Order | None = None
         self._remark = ""
+        self._body = Lines(id="body")
+        self._below = Lines(id="answers")
+        self._dialog = Vertical(self._body, self._below, id="dialog")
 
     def compose(self) -> ComposeResult:
         """Facts above, answers below."""
-        with Vertical(id="dialog"):
-            yield Lines(id="body")
-            yield Lines(id="answers")
+        yield self._dialog
 
     def on_mount(self) -> None:
         """Count the quiet from when there is something to see."""
@@ -119,21 +120,16 @@ class ConfirmScreen(ModalScreen[None]):
         room = self.size.height - len(below) - (3 if is_framed else 0)
         self._body.styles.height = max(1, min(len(body), room))
         self._body.show(body)
-        self.query_one("#answers", Lines).styles.height = len(below)
-        self.query_one("#answers", Lines).show(below)
+        self._below.styles.height = len(below)
+        self._below.show(below)
 
     def _shape(self, is_framed: bool) -> int:
         """Give the dialog its frame, or take it where there is no room for one: the cells inside."""
-        dialog = self.query_one("#dialog", Vertical)
         self.set_class(not is_framed, "bare")
-        dialog.border_title = title(self.pinned) if is_framed else None
+        self._dialog.border_title = title(self.pinned) if is_framed else None
         outer = min(_WIDEST, self.size.width)
-        dialog.styles.width = outer
+        self._dialog.styles.width = outer
         return max(1, outer - (7 if is_framed else 1))
-
-    @property
-    def _body(self) -> Lines:
-        return self.query_one("#body", Lines)
 
     def _answers(self, cells: int) -> list[Line]:
         yes, no = answers(self.pinned)

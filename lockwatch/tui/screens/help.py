@@ -14,16 +14,23 @@ from lockwatch.tui.screens.scrolling import steps
 from lockwatch.tui.widgets.line_view import Lines
 
 _WIDEST: Final = 76
+_LEAST_FRAMED: Final = 44
+"""A screen with fewer columns has no room for a frame."""
 _LEAVE: Final = ("escape", "q", "question_mark", "enter")
 
 
 class HelpScreen(ModalScreen[None]):
     """Shows the help until a key leaves it."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._body = Lines(id="body")
+        self._dialog = Vertical(self._body, id="dialog", classes="help")
+        self._dialog.border_title = "Help"
+
     def compose(self) -> ComposeResult:
         """One text in a frame."""
-        with Vertical(id="dialog", classes="help"):
-            yield Lines(id="body")
+        yield self._dialog
 
     def on_key(self, event: events.Key) -> None:
         """Scroll, or leave."""
@@ -32,23 +39,17 @@ class HelpScreen(ModalScreen[None]):
         if event.key in _LEAVE:
             self.dismiss()
         else:
-            body = self.query_one("#body", Lines)
-            body.scroll_relative(y=steps(event.key, body.size.height), animate=False)
-            body.redraw()
+            self._body.scroll_relative(y=steps(event.key, self._body.size.height), animate=False)
 
     def on_resize(self) -> None:
         """Fit the screen."""
         self.call_after_refresh(self._redraw)
 
-    def redraw(self) -> None:
-        """Nothing in it changes with time."""
-
     def _redraw(self) -> None:
-        dialog, body = self.query_one("#dialog", Vertical), self.query_one("#body", Lines)
-        self.set_class(self.size.width < 44, "bare")
-        dialog.border_title = "Help"
+        is_framed = self.size.width >= _LEAST_FRAMED
+        self.set_class(not is_framed, "bare")
         outer = min(_WIDEST, self.size.width)
-        dialog.styles.width = outer
-        lines = help_lines(max(1, outer - (7 if self.size.width >= 44 else 1)))
-        body.styles.height = max(1, min(len(lines), self.size.height - (4 if self.size.width >= 44 else 0)))
-        body.show(lines)
+        self._dialog.styles.width = outer
+        lines = help_lines(max(1, outer - (7 if is_framed else 1)))
+        self._body.styles.height = max(1, min(len(lines), self.size.height - (4 if is_framed else 0)))
+        self._body.show(lines)

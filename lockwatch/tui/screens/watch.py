@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Final
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from lockwatch.tui.columns import columns_for
 from lockwatch.tui.detail import detail
 from lockwatch.tui.header import header
 from lockwatch.tui.hints import hints, status
-from lockwatch.tui.messages import FilterLeft, FilterTyped
 from lockwatch.tui.rows import heading
 from lockwatch.tui.scene import Scene
 from lockwatch.tui.spans import Role, Span, blanks
@@ -21,63 +19,66 @@ from lockwatch.tui.widgets.filter_line import FilterLine
 from lockwatch.tui.widgets.line_view import Lines
 from lockwatch.tui.widgets.lock_table import LockTable
 
-_ROOM_FOR_DETAIL = 16
+_FAR: Final = 10**9
+_ACTIONS: Final = {
+    "r": "app.order('release')",
+    "n": "app.order('renew')",
+    "p": "app.order('purge')",
+    "slash": "type_filter",
+    "enter": "toggle_detail",
+    "escape": "clear_filter",
+    "question_mark": "app.help",
+    "ctrl+r": "app.poll_now",
+    "ctrl+l": "app.repaint",
+    "q": "app.quit",
+    **dict.fromkeys(("j", "down"), "move(1)"),
+    **dict.fromkeys(("k", "up"), "move(-1)"),
+    **dict.fromkeys(("g", "home"), f"move({-_FAR})"),
+    **dict.fromkeys(("G", "end"), f"move({_FAR})"),
+    "pagedown": "page(1)",
+    "pageup": "page(-1)",
+}
+"""What the keys do."""
+_ROOM_FOR_DETAIL: Final = 16
 """Lines of a screen that has room for the detail pane."""
 
 
 class WatchScreen(Screen[None]):
-    """Draws the scene. Its keys are actions of the app."""
+    """Draws the scene, and takes the keys.
 
-    AUTO_FOCUS = "#table"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "app.order('release')", "Release"),
-        Binding("n", "app.order('renew')", "Renew"),
-        Binding("p", "app.order('purge')", "Purge stale"),
-        Binding("slash", "type_filter", "Filter"),
-        Binding("enter", "toggle_detail", "Detail"),
-        Binding("escape", "clear_filter", "Clear the filter"),
-        Binding("question_mark", "app.help", "Help"),
-        Binding("ctrl+r", "app.poll_now", "Poll now"),
-        Binding("ctrl+l", "app.repaint", "Repaint"),
-        Binding("q", "app.quit", "Quit"),
-    ]
+    No widget ever has the focus: keys reach the screen itself, one after the other, so that a key typed right after
+    `/` is text however fast it comes.
+    """
+
+    AUTO_FOCUS = ""
 
     def __init__(self, scene: Scene) -> None:
         super().__init__()
         self._scene = scene
         self._wants_detail = True
+        self.table = LockTable(scene, id="table")
+        self.filter = FilterLine(scene, id="filter")
+        self._header = Lines(id="header")
+        self._heading = Lines(id="heading")
+        self._empty = Lines(id="empty")
+        self._detail = Lines(id="detail")
+        self._keys = Lines(id="keys")
 
     def compose(self) -> ComposeResult:
         """The parts, from top to bottom."""
-        yield Lines(id="header")
-        yield FilterLine(self._scene, id="filter")
-        yield Lines(id="heading")
-        yield LockTable(self._scene, id="table")
-        yield Lines(id="empty")
-        yield Lines(id="detail")
-        yield Lines(id="keys")
-
-    @property
-    def table(self) -> LockTable:
-        """The table of locks."""
-        return self.query_one(LockTable)
-
-    @property
-    def filter(self) -> FilterLine:
-        """The line of the filter."""
-        return self.query_one(FilterLine)
+        yield from (self._header, self.filter, self._heading, self.table, self._empty, self._detail, self._keys)
 
     def redraw(self) -> None:
         """Draw again what is not as it was drawn last."""
         scene, cells = self._scene, self.size.width
-        self._lines("header").show([header(scene, cells)])
+        self._header.show([header(scene, cells)])
         self.filter.redraw()
-        self._lines("heading").show([heading(columns_for(self.table.size.width))])
+        self._heading.show([heading(columns_for(self.table.size.width))])
         self._show_emptiness(cells)
         self.table.redraw()
         self._show_detail()
         typing = self.filter.is_typing
-        self._lines("keys").show([status(scene, cells), hints(scene, cells, typing=typing)])
+        self._keys.show([status(scene, cells), hints(scene, cells, typing=typing)])
 
     def on_resize(self, event: events.Resize) -> None:
         """Leave out what there is no room for."""
@@ -89,18 +90,28 @@ class WatchScreen(Screen[None]):
         """Show the lease that the cursor is on now."""
         self.redraw()
 
-    def on_filter_typed(self, message: FilterTyped) -> None:
-        """Filter as it is typed."""
-        with self.table.held_in_place():
-            self._scene.board.narrow(message.text)
-        self.table.reveal_cursor()
-        self.redraw()
+    async def on_key(self, event: events.Key) -> None:
+        """Type the filter, or act."""
+        event.stop()
+        event.prevent_default()
+        if self.filter.is_typing:
+            self._narrow(self.filter.take(event))
+        elif event.key in _ACTIONS:
+            await self.run_action(_ACTIONS[event.key])
 
-    def on_filter_left(self, message: FilterLeft) -> None:
-        """Give the keys back to the table."""
-        message.stop()
-        self.table.focus()
-        self.redraw()
+    def on_paste(self, event: events.Paste) -> None:
+        """Paste into the filter while it is typed; anywhere else a paste is noise."""
+        event.stop()
+        if self.filter.is_typing:
+            self._narrow(self.filter.paste(event.text))
+
+    def action_move(self, lines: int) -> None:
+        """Move the cursor by so many lines."""
+        self.table.move(lines)
+
+    def action_page(self, pages: int) -> None:
+        """Move the cursor by so many screens."""
+        self.table.move_pages(pages)
 
     def action_type_filter(self) -> None:
         """Let the filter be typed."""
@@ -109,15 +120,22 @@ class WatchScreen(Screen[None]):
 
     def action_clear_filter(self) -> None:
         """Show all locks again."""
-        self.on_filter_typed(FilterTyped(""))
+        self._narrow("")
 
     def action_toggle_detail(self) -> None:
         """Show or hide the pane below the table."""
         self._wants_detail = not self._wants_detail
         self.redraw()
 
+    def _narrow(self, text: str) -> None:
+        if text != self._scene.board.filter.text:
+            with self.table.held_in_place():
+                self._scene.board.narrow(text)
+            self.table.reveal_cursor()
+        self.redraw()
+
     def _show_detail(self) -> None:
-        pane = self._lines("detail")
+        pane = self._detail
         lines = detail(self._scene, self.size.width)
         pane.display = self._wants_detail and not self.has_class("low")
         if pane.display:
@@ -125,15 +143,12 @@ class WatchScreen(Screen[None]):
             pane.show(lines)
 
     def _show_emptiness(self, cells: int) -> None:
-        pane = self._lines("empty")
+        pane = self._empty
         words = _emptiness(self._scene)
         pane.display = words is not None
         self.table.set_class(pane.display, "empty")
         if words:
             pane.show([(), (blanks(2 if cells < 60 else 4), Span(words, Role.DIM))])
-
-    def _lines(self, name: str) -> Lines:
-        return self.query_one(f"#{name}", Lines)
 
 
 def _emptiness(scene: Scene) -> str | None:

@@ -4,34 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from lockwatch.tui.columns import columns_for
 from lockwatch.tui.diff import Lease, lease_of
+from lockwatch.tui.freshness import Link
 from lockwatch.tui.rows import row
 from lockwatch.tui.scene import Scene
-from lockwatch.tui.spans import Line
+from lockwatch.tui.spans import Line, muted
 from lockwatch.tui.widgets.line_view import LineView
 
 
-class LockTable(LineView, can_focus=True):
-    """The board's rows, and keys that move the cursor."""
+class LockTable(LineView, can_focus=False):
+    """The board's rows. It takes no keys: the screen moves the cursor."""
 
     class CursorMoved(Message):
         """The cursor is on another row."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "move(1)", "Down"),
-        Binding("k,up", "move(-1)", "Up"),
-        Binding("g,home", "first", "First"),
-        Binding("G,end", "last", "Last"),
-        Binding("pagedown,ctrl+f", "page(1)", "Page down"),
-        Binding("pageup,ctrl+b", "page(-1)", "Page up"),
-    ]
 
     def __init__(self, scene: Scene, *, id: str | None = None) -> None:  # noqa: A002 Textual's name
         super().__init__(id=id)
@@ -46,7 +36,8 @@ class LockTable(LineView, can_focus=True):
         """One row."""
         now = self._scene.now() or self._board.taken_at
         columns = columns_for(self.size.width)
-        return row(self._board, self._board.rows[index], now, columns, selected=self.is_lit(index))
+        line = row(self._board, self._board.rows[index], now, columns, selected=self.is_lit(index))
+        return muted(line) if self._scene.link() is Link.DISCONNECTED else line
 
     def is_lit(self, index: int) -> bool:
         """Whether the cursor is on this row."""
@@ -77,29 +68,21 @@ class LockTable(LineView, can_focus=True):
             self._scroll_to_line(index - height + 1)
         self.redraw()
 
-    def action_move(self, lines: int) -> None:
+    def move(self, lines: int) -> None:
         """Move the cursor by so many lines."""
         self._board.move(lines)
         self.reveal_cursor()
         self.post_message(self.CursorMoved())
 
-    def action_page(self, pages: int) -> None:
+    def move_pages(self, pages: int) -> None:
         """Move the cursor by so many screens."""
-        self.action_move(pages * max(1, self.size.height - 1))
-
-    def action_first(self) -> None:
-        """Move the cursor to the first row."""
-        self.action_move(-len(self._board.rows))
-
-    def action_last(self) -> None:
-        """Move the cursor to the last row."""
-        self.action_move(len(self._board.rows))
+        self.move(pages * max(1, self.size.height - 1))
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor on the row that was clicked."""
         index = event.y + self.scroll_offset.y
         if index < self.count():
-            self.action_move(index - self._board.cursor_index)
+            self.move(index - self._board.cursor_index)
 
     def on_resize(self) -> None:
         """Keep the cursor in view."""
