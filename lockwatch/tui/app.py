@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import ClassVar, Final, Literal
 
@@ -31,6 +32,7 @@ from lockwatch.wording import count_outcomes, tell_outcome
 TICK_SECS: Final = 0.5
 """How often what counts down is looked at, in seconds."""
 _NOTICE_SECS: Final = 8
+STDIN: Final = 0
 
 
 class Dashboard(App[None]):
@@ -163,6 +165,9 @@ class Dashboard(App[None]):
         return self.screen if isinstance(self.screen, ConfirmScreen) else None
 
     def _tick(self) -> None:
+        if not self.is_headless and not os.isatty(STDIN):
+            self.exit()  # the window was closed and nobody told: else it would go on unseen, at full speed
+            return
         now = self.scene.now()
         if now is not None and self.is_running:
             with self.watch_screen.table.held_in_place():

@@ -8,11 +8,11 @@ from typing import Final
 from lockwatch.cells import fit, pad, width
 from lockwatch.core.model import Lock
 from lockwatch.core.state import LockState
-from lockwatch.core.text import clean, duration
+from lockwatch.core.text import clean
 from lockwatch.tui.board import Board, Ghost
 from lockwatch.tui.columns import Columns
 from lockwatch.tui.spans import Line, Role, Span, blanks, crop
-from lockwatch.tui.words import how_it_went, since
+from lockwatch.tui.words import brief, how_it_went, since
 
 CURSOR: Final = "▸"
 GHOST: Final = "┄"
@@ -64,7 +64,7 @@ def row(board: Board, lock: Lock, now: datetime, columns: Columns, *, selected: 
         line += [blanks(1), Span(pad(word, columns.state), role)]
     if columns.left:
         urgent = state in (LockState.STALE, LockState.EXPIRING)
-        left = pad(duration(lock.remaining(now)), columns.left, right=True)
+        left = pad(brief(lock.remaining(now)), columns.left, right=True)
         line += [blanks(1), Span(left, role if urgent else Role.TEXT, strong=urgent)]
     if columns.bar:
         line += [blanks(2), *bar(board.renewals.share_left(lock, now), columns.bar - 1, role)]

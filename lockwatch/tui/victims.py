@@ -7,13 +7,13 @@ from datetime import datetime
 from typing import overload
 
 from lockwatch.cells import fit, width
-from lockwatch.core.text import clean, duration
+from lockwatch.core.text import clean
 from lockwatch.tui.orders import Verb
 from lockwatch.tui.pins import ALIVE, Dropped, Pin, Pinned
 from lockwatch.tui.rows import resource
 from lockwatch.tui.spans import BLANK, Line, Role, Span, blanks, crop, flow, wrap
 from lockwatch.tui.ttl import ttl_text
-from lockwatch.tui.words import ago, plural, since, time_left
+from lockwatch.tui.words import ago, brief, plural, since, time_left
 
 _RELEASE_LIVE = (
     "A holder that is alive learns that it lost the lock, and may have written already. "
@@ -113,7 +113,7 @@ def _listed(one: Pin | Dropped, now: datetime, cells: int) -> Line:
         name = crop((Span(clean(one.lock.resource), Role.DIM),), max(8, cells // 3))
         return crop((*name, Span(f"  left out: {one.why}, {ago(one.at, now)}", Role.EXPIRING)), cells)
     lock = one.lock
-    stale = Span(f" {duration(-lock.remaining(now)):>4} stale", Role.STALE)
+    stale = Span(f" {brief(-lock.remaining(now)):>4} stale", Role.STALE)
     held: Line = (Span(f"  {clean(lock.owner_id)}", Role.DIM), Span(f"  fence {lock.id}", Role.FAINT))
     return crop((*resource(lock, max(8, (cells - 20) // 2)), stale, *held), cells)
 

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Final
 
 from lockwatch.core.model import Lock
 from lockwatch.core.text import clean, duration
 from lockwatch.tui.board import Ghost
 
+_YEAR_SECS: Final = 365.25 * 86_400
+_MANY_DAYS_SECS: Final = 9_999 * 86_400
+
+
+def brief(seconds: float) -> str:
+    """Seconds in one coarse unit, in at most six characters up to 9999 years."""
+    years = int(abs(seconds) // _YEAR_SECS) if abs(seconds) >= _MANY_DAYS_SECS else 0
+    return f"{'-' if seconds < 0 else ''}{years}y" if years else duration(seconds)
+
 
 def since(moment: datetime, now: datetime) -> str:
     """How long ago: `3s`. Never negative."""
-    return duration(max(0.0, (now - moment).total_seconds()))
+    return brief(max(0.0, (now - moment).total_seconds()))
 
 
 def ago(moment: datetime, now: datetime) -> str:
@@ -39,7 +49,7 @@ def time_left(lock: Lock, now: datetime) -> str:
     if not lock.is_readable:
         return f"expiry unreadable: {clean(lock.expires_text)!r}"
     left = lock.remaining(now)
-    return f"{duration(left)} left" if left > 0 else f"stale for {duration(-left)}"
+    return f"{brief(left)} left" if left > 0 else f"stale for {brief(-left)}"
 
 
 def how_it_went(ghost: Ghost, now: datetime) -> str:
@@ -58,4 +68,4 @@ def _beside_expiry(ghost: Ghost) -> str:
     if not ghost.lock.is_readable:
         return ""
     left = ghost.lock.remaining(ghost.gone_at)
-    return f", {duration(abs(left))} {'before' if left > 0 else 'after'} its expiry"
+    return f", {brief(abs(left))} {'before' if left > 0 else 'after'} its expiry"

@@ -360,3 +360,16 @@ async def test_two_start_keys_at_once_open_one_dialog(service: LockService) -> N
         await running.until(lambda: running.dialog is not None)
         await running.press("escape")
         assert running.app.screen is running.app.watch_screen
+
+
+@pytest.mark.parametrize("opener", ["question_mark", "r"])
+async def test_keys_that_come_at_once_after_the_one_that_leaves_are_nothing(service: LockService, opener: str) -> None:
+    service.acquire("plan", "a", "A", ttl_seconds=60)
+    async with dashboard(service) as running:
+        await running.press(opener)
+        for key in ("escape", "q", "escape", "y"):
+            running.app.post_message(events.Key(key, None))
+        await running.until(lambda: running.app.screen is running.app.watch_screen)
+        await running.poll()
+        assert running.app.is_running
+        assert service.get("plan", "a") is not None

@@ -13,6 +13,7 @@ from lockwatch.tui.editor import LONGEST, Editor
 from lockwatch.tui.quiet import Quiet
 from lockwatch.tui.rows import GLYPHS, bar, heading, row
 from lockwatch.tui.spans import Role, Span, apart, crop, flow, width_of, wrap
+from lockwatch.tui.words import brief
 from tests.tui.making import at, board, lock, snapshot, text
 
 WIDTHS = (1, 2, 5, 13, 14, 25, 29, 30, 40, 49, 50, 60, 69, 70, 80, 99, 100, 120, 200, 400)
@@ -158,3 +159,11 @@ def test_a_key_that_was_pressed_before_the_dialog_could_be_seen_does_not_count()
 
 def test_widths_are_those_of_cells() -> None:
     assert width_of((Span("計画"), Span("a"))) == 5
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(59, "59s"), (-61, "-1m"), (9_998 * 86_400, "9998d"), (9_999 * 86_400, "27y"), (float("nan"), "–")],
+)
+def test_a_time_fits_its_column_however_long_it_is(seconds: float, words: str) -> None:
+    assert brief(seconds) == words

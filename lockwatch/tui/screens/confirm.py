@@ -59,6 +59,8 @@ class ConfirmScreen(ModalScreen[None]):
         """Scroll at once; anything else only after a quiet time."""
         event.stop()
         event.prevent_default()
+        if not self.is_current:
+            return  # a key that came after the one that left
         self._remark = ""
         counts = self._quiet.passes(event.time)
         self._disturb(event.time)

@@ -36,6 +36,8 @@ class HelpScreen(ModalScreen[None]):
         """Scroll, or leave."""
         event.stop()
         event.prevent_default()
+        if not self.is_current:
+            return  # a key that came after the one that left
         if event.key in _LEAVE:
             self.dismiss()
         else:
