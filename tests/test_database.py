@@ -180,7 +180,8 @@ def test_the_environment_allows_more_resource_types(url: str, monkeypatch: pytes
 def test_the_default_database_is_made_and_upgraded_at_first_use(tmp_path: Path) -> None:
     with connect() as service:
         assert service.acquire("plan", "p1", "a").id == 1
-    assert (tmp_path / "home" / "data" / "lockwatch" / "locks.db").is_file()
+    assert settings.default_database().is_relative_to(tmp_path / "home")
+    assert settings.default_database().is_file()
     assert open_database().is_at_head()
     assert not lockwatch.upgrade()
     with connect() as service:
