@@ -41,6 +41,7 @@ class Dashboard(App[None]):
     CSS_PATH = "app.tcss"
     TITLE = "lockwatch"
     ENABLE_COMMAND_PALETTE = False
+    ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "Quit", priority=True, show=False)]
 
     def __init__(
@@ -57,6 +58,7 @@ class Dashboard(App[None]):
         self.scene = Scene(name=name, freshness=Freshness(started=clock(), every=interval), steady=clock)
         self.watch_screen = WatchScreen(self.scene)
         self._quiet_secs = quiet_secs
+        self._is_ending = False
         self._poller = Poller(service.watcher, self.post_message, interval, clock)
         self._writer = Writer(service, self.post_message)
         self.register_theme(THEME)
@@ -68,7 +70,8 @@ class Dashboard(App[None]):
         return self._exception
 
     def end(self) -> None:
-        """Quit soon. May be called from a signal handler."""
+        """Quit soon, also if it has hardly begun. May be called from a signal handler."""
+        self._is_ending = True
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self.exit)
 
@@ -78,6 +81,8 @@ class Dashboard(App[None]):
 
     def on_ready(self) -> None:
         """Begin to poll and to tick, once there is a screen to show it on."""
+        if self._is_ending:
+            self.exit()
         self._poller.start()
         self.set_interval(TICK_SECS, self._tick)
 

@@ -26,7 +26,7 @@ def header(scene: Scene, cells: int) -> Line:
         (*counts, *freshness),
         (*_counts(scene, only_stale=True), *freshness),
         freshness,
-        freshness[:1],
+        _freshness(scene, short=True),
     ]
     right = next((line for line in choices if width_of(line) + least + 1 <= cells), choices[-1])
     room = cells - width_of(right) - 3
@@ -49,8 +49,8 @@ def filter_line(scene: Scene, cells: int, editor: Editor | None = None) -> Line:
     return apart((*left, blanks(3), *(skew or (order,))) if cells >= 60 else left, right, cells)
 
 
-def _freshness(scene: Scene) -> Line:
-    """Short words first: they are what remains on the narrowest screen."""
+def _freshness(scene: Scene, *, short: bool = False) -> Line:
+    """Whether the data can be believed, and how old it is."""
     age = _seconds(scene.age())
     match scene.link():
         case Link.LIVE:
@@ -59,7 +59,7 @@ def _freshness(scene: Scene) -> Line:
             return (Span("○ connecting", Role.EXPIRING), Span(f" {age}", Role.DIM))
         case Link.DISCONNECTED:
             has_data = scene.freshness.polled is not None
-            old = f" data {age} old" if has_data else f" for {age}"
+            old = f" {age}" if short else f" data {age} old" if has_data else f" for {age}"
             return (Span(" DISCONNECTED ", Role.ALARM, strong=True), Span(old, Role.STALE, strong=True))
 
 

@@ -59,9 +59,11 @@ def _pass_on(number: int, earlier: Any) -> None:
     raise SystemExit(128 + number)
 
 
-def _complaint(error: BaseException) -> str:
+def _complaint(error: Exception) -> str:
     """One line; where it happened goes to a file, without the values of variables."""
-    with tempfile.NamedTemporaryFile("w", prefix="lockwatch-", suffix=".log", delete=False, encoding="utf-8") as log:
-        log.writelines(traceback.format_exception(error))
-    what = error if isinstance(error, Exception) else RuntimeError(str(error))
-    return f"the dashboard failed: {reason_of(what)} (details: {log.name})"
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="lockwatch-", suffix=".log", delete=False) as log:
+            log.write("".join(traceback.format_exception(error)).encode("ascii", "backslashreplace").decode())
+    except OSError:
+        return f"the dashboard failed: {reason_of(error)}"
+    return f"the dashboard failed: {reason_of(error)} (details: {log.name})"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
+from itertools import takewhile
 from typing import NamedTuple, TypeAlias
 
 from lockwatch.cells import fit, width
@@ -75,6 +76,31 @@ def apart(left: Line, right: Line, cells: int) -> Line:
 def muted(line: Line) -> Line:
     """A line whose news may be old: nothing in it calls out."""
     return tuple(span._replace(role=Role.FAINT if span.role in _QUIET else Role.DIM, strong=False) for span in line)
+
+
+def joined(line: Line) -> Line:
+    """The same to the eye in fewer spans: a blank looks the same in any colour, and each change of one costs bytes."""
+    spans: list[Span] = []
+    for span in line:
+        if spans and (span.text.isspace() or span[1:] == spans[-1][1:]):
+            spans[-1] = spans[-1]._replace(text=spans[-1].text + span.text)
+        elif span.text:
+            spans.append(span)
+    return tuple(spans)
+
+
+def difference(before: Line, after: Line, cells: int) -> tuple[int, int]:
+    """From which cell to before which cell two lines differ, on a screen that is `cells` wide."""
+    left = _alike(before, after)
+    right = _alike(before[::-1], after[::-1]) if width_of(before) == width_of(after) else 0
+    end = width_of(after) if right else cells
+    return min(left, cells), max(min(left, cells), min(cells, end - right))
+
+
+def _alike(some: Line, others: Line) -> int:
+    """How many cells two lines have in common from their starts."""
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(some, others, strict=False))
+    return width_of(span for span, _ in same)
 
 
 def flow(groups: Iterable[Line], cells: int, gap: int = 3) -> list[Line]:

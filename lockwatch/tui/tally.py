@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from lockwatch.core.model import Lock
 from lockwatch.core.state import EXPIRING_SECS, EXPIRING_SHARE
@@ -33,25 +33,26 @@ class Tally:
     def __init__(self, locks: Iterable[Lock] = (), renewals: Renewals | None = None) -> None:
         renewals = renewals or Renewals()
         self._unreadable = 0
-        self._ends: list[datetime] = []
-        self._warnings: list[datetime] = []
+        self._ends: list[float] = []
+        self._warnings: list[float] = []
         for lock in locks:
             if lock.expires_at is None:
                 self._unreadable += 1
             else:
-                self._ends.append(lock.expires_at)
-                self._warnings.append(lock.expires_at - _warning(lock, renewals))
+                end = lock.expires_at.timestamp()  # a number, since no date is before the year 1
+                self._ends.append(end)
+                self._warnings.append(end - _warning(lock, renewals))
         self._ends.sort()
         self._warnings.sort()
 
     def at(self, now: datetime) -> Counts:
         """The counts at a moment, by the clock that judges."""
-        stale = bisect_right(self._ends, now)
-        warned = bisect_right(self._warnings, now)
+        stale = bisect_right(self._ends, now.timestamp())
+        warned = bisect_right(self._warnings, now.timestamp())
         return Counts(held=len(self._ends) - warned, expiring=warned - stale, stale=stale, unreadable=self._unreadable)
 
 
-def _warning(lock: Lock, renewals: Renewals) -> timedelta:
-    """How long before its end a lock is about to expire; as `core.state.state_of` has it."""
+def _warning(lock: Lock, renewals: Renewals) -> float:
+    """How many seconds before its end a lock is about to expire; as `core.state.state_of` has it."""
     ttl = renewals.ttl(lock)
-    return timedelta(seconds=EXPIRING_SECS if ttl is None else ttl.seconds * EXPIRING_SHARE)
+    return EXPIRING_SECS if ttl is None else ttl.seconds * EXPIRING_SHARE

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,9 +11,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from lockwatch.core.model import Lock, Outcome, OutcomeKind
 from lockwatch.core.state import LockState
 from lockwatch.tui.board import GHOST_SECS, Board
+from lockwatch.tui.columns import columns_for
 from lockwatch.tui.diff import Lease, lease_of
+from lockwatch.tui.rows import row
 from lockwatch.tui.words import how_it_went
-from tests.tui.making import at, board, lock, names, snapshot
+from tests.tui.making import at, board, lock, names, snapshot, text
 
 
 def test_the_shortest_time_left_comes_first_and_the_unreadable_before_it() -> None:
@@ -253,3 +256,13 @@ class Cursor(RuleBasedStateMachine):
 
 
 TestCursor = Cursor.TestCase
+
+
+def test_times_at_the_ends_of_the_calendar_are_shown_like_others() -> None:
+    ends = [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)]
+    locks = [replace(lock(number), expires_at=end, acquired_at=end) for number, end in enumerate(ends)]
+    locks += [replace(lock(2), expires_at=ends[1], acquired_at=ends[0])]
+    shown = board(*locks)
+    assert shown.counts(at(0)).total == 3
+    for one in shown.rows:
+        assert text(row(shown, one, at(0), columns_for(120), selected=False))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockwatch.cells import width
+from lockwatch.cells import pad, width
 from lockwatch.core.model import Lock
 from lockwatch.core.state import LockState
 from lockwatch.tui.board import Board
@@ -12,7 +12,7 @@ from lockwatch.tui.columns import columns_for
 from lockwatch.tui.editor import LONGEST, Editor
 from lockwatch.tui.quiet import Quiet
 from lockwatch.tui.rows import GLYPHS, bar, heading, row
-from lockwatch.tui.spans import Role, Span, apart, crop, flow, width_of, wrap
+from lockwatch.tui.spans import Role, Span, apart, blanks, crop, difference, flow, joined, width_of, wrap
 from lockwatch.tui.words import brief
 from tests.tui.making import at, board, lock, snapshot, text
 
@@ -167,3 +167,26 @@ def test_widths_are_those_of_cells() -> None:
 )
 def test_a_time_fits_its_column_however_long_it_is(seconds: float, words: str) -> None:
     assert brief(seconds) == words
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", "cc", "計", " "]), max_size=6),
+    st.lists(st.sampled_from(["a", "b", "cc", "計", " "]), max_size=6),
+)
+def test_lines_are_alike_outside_of_what_is_said_to_differ(before: list[str], after: list[str]) -> None:
+    cells = 14
+    left, right = difference(tuple(map(Span, before)), tuple(map(Span, after)), cells)
+    assert 0 <= left <= right <= cells
+    old, new = (cells_of("".join(texts), cells) for texts in (before, after))
+    assert old[:left] == new[:left]
+    assert old[right:] == new[right:]
+
+
+def test_joining_spans_changes_no_text() -> None:
+    line = (Span("a", Role.HELD), blanks(2), Span("b", Role.STALE), Span("c", Role.STALE), Span(""))
+    assert joined(line) == (Span("a  ", Role.HELD), Span("bc", Role.STALE))
+
+
+def cells_of(said: str, cells: int) -> list[str]:
+    """One entry for each cell; a wide character has two."""
+    return [piece for character in pad(said, cells) for piece in (character, "+")[: width(character)]]

@@ -9,7 +9,7 @@ from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from lockwatch.tui.spans import BLANK, Line, crop
+from lockwatch.tui.spans import BLANK, Line, crop, difference, joined
 from lockwatch.tui.theme import ground, style_of
 
 
@@ -36,8 +36,12 @@ class LineView(ScrollView, can_focus=False, inherit_bindings=False):
         """Look at the lines in view, and draw those again that are not as they were drawn last."""
         self.resize_content()
         for y in range(self.size.height):
-            if self._drawn.get(y) != self._at(y):
+            drawn, line = self._drawn.get(y), self._at(y)
+            if drawn is None or drawn[1] != line[1]:
                 self.refresh(Region(0, y, self.size.width, 1))
+            elif drawn != line:
+                left, right = difference(drawn[0], line[0], self.size.width)
+                self.refresh(Region(left, y, right - left, 1))
 
     def resize_content(self) -> None:
         """Tell the scroll bar how many lines there are."""
@@ -48,7 +52,9 @@ class LineView(ScrollView, can_focus=False, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         """One line in view, counted from the top."""
         self._drawn[y] = line, lit = self._at(y)
-        segments = [Segment(span.text, style_of(span, under_cursor=lit)) for span in crop(line, self.size.width)]
+        segments = [
+            Segment(span.text, style_of(span, under_cursor=lit)) for span in joined(crop(line, self.size.width))
+        ]
         return Strip(segments).adjust_cell_length(self.size.width, ground(under_cursor=lit))
 
     def _at(self, y: int) -> tuple[Line, bool]:
