@@ -169,6 +169,29 @@ def test_a_renewal_never_shortens_a_lease(service: LockService, url: str, clock:
     assert row(url, "plan/p1") == before
 
 
+def test_a_lease_that_lasts_longer_is_not_even_written_anew(service: LockService, url: str) -> None:
+    insert_row(url, "plan/p1", "a", expires_at="2020-02-29 12:10:00")
+    with raw(url) as watching:
+        before = watching.execute("PRAGMA data_version").fetchone()
+        lock = service.renew("plan", "p1", "a", 60)
+        assert service.acquire("plan", "p1", "a", 60) == lock
+        assert watching.execute("PRAGMA data_version").fetchone() == before
+        assert service.renew_exact(lock, 60).is_done
+    assert lock.expires_text == "2020-02-29 12:10:00"
+    assert row(url, "plan/p1") == (1, b"a", b"plan", b"p1", LONG_AGO.encode(), b"2020-02-29 12:10:00")
+
+
+def test_the_clock_is_read_once_for_both_times_of_a_grant(url: str, clock: Clock) -> None:
+    def ticking() -> datetime:
+        clock.advance(0.25)
+        return clock.now
+
+    with lockwatch.connect(url, clock=ticking) as service:
+        lock = service.acquire("plan", "p1", "a", 60)
+    assert lock.acquired_at is not None
+    assert lock.expires_at == lock.acquired_at + timedelta(seconds=60)
+
+
 @pytest.mark.parametrize("call", ["acquire", "renew", "renew_exact"])
 def test_a_clock_that_steps_back_never_shortens_a_lease(
     service: LockService, clock: Clock, monkeypatch: pytest.MonkeyPatch, call: str
