@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from lockwatch.cells import fit, width
 from lockwatch.core.state import LockState
 from lockwatch.core.text import duration
@@ -12,7 +14,8 @@ from lockwatch.tui.scene import Scene
 from lockwatch.tui.spans import Line, Role, Span, apart, blanks, muted, width_of
 from lockwatch.tui.words import plural
 
-_LEAST_NAME = 12
+_LEAST_NAME: Final = 24
+"""So many cells of the name are worth more than counts."""
 
 
 def header(scene: Scene, cells: int) -> Line:
@@ -81,10 +84,12 @@ def _counts(scene: Scene, *, only_stale: bool = False) -> Line:
 
 
 def _name(name: str, room: int) -> Line:
-    """Its folder dim, if it is a path."""
-    text = fit(name, max(0, room))
-    folder, slash, base = text.rpartition("/")
-    return (Span(folder + slash, Role.DIM), Span(base, strong=True)) if base else (Span(text, strong=True),)
+    """If it is a path its folder is dim, and gives way."""
+    folder, slash, base = name.rpartition("/")
+    if not base:
+        return (Span(fit(name, max(0, room)), strong=True),)
+    kept = fit(base, max(0, room))
+    return (Span(fit(folder + slash, max(0, room - width(kept))), Role.DIM), Span(kept, strong=True))
 
 
 def _typed(editor: Editor, cells: int) -> Line:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import overload
+from typing import Final, overload
 
 from lockwatch.cells import fit, width
 from lockwatch.core.text import clean
@@ -15,6 +15,8 @@ from lockwatch.tui.spans import BLANK, Line, Role, Span, blanks, crop, flow, wra
 from lockwatch.tui.ttl import ttl_text
 from lockwatch.tui.words import ago, brief, plural, since, time_left
 
+_ONE_LINE_CELLS: Final = 56
+"""In fewer cells a lease of a list takes two lines."""
 _RELEASE_LIVE = (
     "A holder that is alive learns that it lost the lock, and may have written already. "
     "Its fence stays below the next one."
@@ -62,10 +64,11 @@ class Body(Sequence[Line]):
         facts = [] if is_list else [line for one in pinned.pins for line in _facts(one, now, cells)]
         self._above = (*above, *facts)
         self._listed: Sequence[Pin | Dropped] = (*(pinned.pins if is_list else ()), *pinned.dropped)
+        self._each = 1 if cells >= _ONE_LINE_CELLS else 2
         self._below = _meaning(pinned, now, cells)
 
     def __len__(self) -> int:
-        return len(self._above) + len(self._listed) + len(self._below)
+        return len(self._above) + len(self._listed) * self._each + len(self._below)
 
     @overload
     def __getitem__(self, index: int) -> Line: ...
@@ -77,9 +80,10 @@ class Body(Sequence[Line]):
         number = range(len(self))[index] - len(self._above)
         if number < 0:
             return self._above[number]
-        if number < len(self._listed):
-            return _listed(self._listed[number], self._now, self._cells)
-        return self._below[number - len(self._listed)]
+        which, part = divmod(number, self._each)
+        if which < len(self._listed):
+            return _listed(self._listed[which], self._now, self._cells, self._each)[part]
+        return self._below[number - len(self._listed) * self._each]
 
 
 def _facts(pin: Pin, now: datetime, cells: int) -> list[Line]:
@@ -107,15 +111,22 @@ def _news(pin: Pin, now: datetime) -> str:
     return f"last renewed {when}" if pin.lock.is_expired(now) else f"renewed {when}: {ALIVE}"
 
 
-def _listed(one: Pin | Dropped, now: datetime, cells: int) -> Line:
-    """One lease in one line."""
+def _listed(one: Pin | Dropped, now: datetime, cells: int, lines: int) -> list[Line]:
+    """One lease in one line, or in two."""
     if isinstance(one, Dropped):
-        name = crop((Span(clean(one.lock.resource), Role.DIM),), max(8, cells // 3))
-        return crop((*name, Span(f"  left out: {one.why}, {ago(one.at, now)}", Role.EXPIRING)), cells)
+        why: Line = (Span(f"  left out: {one.why}, {ago(one.at, now)}", Role.EXPIRING),)
+        return _together(
+            resource(one.lock, min(width(clean(one.lock.resource)), cells * lines // 2)), why, cells, lines
+        )
     lock = one.lock
     stale = Span(f" {brief(-lock.remaining(now)):>4} stale", Role.STALE)
     held: Line = (Span(f"  {clean(lock.owner_id)}", Role.DIM), Span(f"  fence {lock.id}", Role.FAINT))
-    return crop((*resource(lock, max(8, (cells - 20) // 2)), stale, *held), cells)
+    room = (cells - 20) // 2 if lines == 1 else cells - width(stale.text)
+    return _together((*resource(lock, max(8, room)), stale), held, cells, lines)
+
+
+def _together(first: Line, second: Line, cells: int, lines: int) -> list[Line]:
+    return [crop((*first, *second), cells)] if lines == 1 else [crop(first, cells), crop(second, cells)]
 
 
 def _meaning(pinned: Pinned, now: datetime, cells: int) -> list[Line]:

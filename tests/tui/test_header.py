@@ -115,3 +115,9 @@ def test_the_detail_of_nothing_is_a_rule() -> None:
     seen = scene()
     seen.board.narrow("nothing")
     assert set(text(*detail(seen, 50)).strip()) == {"─"}
+
+
+def test_the_folder_of_a_database_gives_way_before_its_name() -> None:
+    said = text(header(scene(name="/a/very/long/path/to/some/data/folder/orders.db"), 60))
+    assert "…" in said.split()[0]
+    assert said.split()[0].endswith("/orders.db")

@@ -183,3 +183,17 @@ def test_a_body_can_be_sliced() -> None:
     body = Body(pinned, at(0), 60)
     assert body[0:2] == [body[0], body[1]]
     assert body[-1] == body[len(body) - 1]
+
+
+def test_a_list_on_a_narrow_screen_takes_two_lines_for_each_lease() -> None:
+    pinned, shown = pinned_and_board(Verb.PURGE, *(lock(n, -n, name=f"import-customers-{n}") for n in (1, 2, 3)))
+    shown.see(snapshot([lock(n, -n, name=f"import-customers-{n}") for n in (2, 3)], 1))
+    lines = [text(line) for line in Body(pinned.recheck(shown, at(1)), at(1), 38)]
+    assert lines[:6] == [
+        "plan/import-customers-3       4s stale",
+        "  worker@host:1  fence 3",
+        "plan/import-customers-2       3s stale",
+        "  worker@host:1  fence 2",
+        "plan/import-customers-1",
+        "  left out: gone, 0s ago",
+    ]
