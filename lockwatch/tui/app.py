@@ -32,7 +32,7 @@ from lockwatch.wording import count_outcomes, tell_outcome
 TICK_SECS: Final = 0.5
 """How often what counts down is looked at, in seconds."""
 _NOTICE_SECS: Final = 8
-STDIN: Final = 0
+_STDIN: Final = 0
 
 
 class Dashboard(App[None]):
@@ -108,6 +108,8 @@ class Dashboard(App[None]):
 
     def on_poll_failed(self, message: PollFailed) -> None:
         """Keep the last data, and say that it is old."""
+        if not self.is_running:
+            return
         self.scene.freshness = replace(self.scene.freshness, failure=message.reason)
         self._poller.arm()
         self._redraw()
@@ -119,6 +121,8 @@ class Dashboard(App[None]):
 
     def on_settled(self, message: Settled) -> None:
         """Tell what became of an order, and look at the table at once."""
+        if not self.is_running:
+            return
         verb, outcomes = message.order.verb, message.outcomes
         self.scene.board.note(verb.done, outcomes)
         self._poller.poll_now()
@@ -170,18 +174,18 @@ class Dashboard(App[None]):
         return self.screen if isinstance(self.screen, ConfirmScreen) else None
 
     def _tick(self) -> None:
-        if not self.is_headless and not os.isatty(STDIN):
+        if not self.is_running:
+            return
+        if not self.is_headless and not os.isatty(_STDIN):
             self.exit()  # the window was closed and nobody told: else it would go on unseen, at full speed
             return
         now = self.scene.now()
-        if now is not None and self.is_running:
+        if now is not None:
             with self.watch_screen.table.held_in_place():
                 self.scene.board.pass_time(now)
         self._redraw()
 
     def _redraw(self) -> None:
-        if not self.is_running:
-            return
         self.watch_screen.redraw()
         if (dialog := self._dialog) is not None:
             dialog.recheck()

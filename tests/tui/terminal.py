@@ -49,6 +49,10 @@ class Terminal:
         set_size(self._master, columns, lines)
         self.process.send_signal(signal.SIGWINCH)
 
+    def overwrite(self, text: str) -> None:
+        """Write on the screen as another program would."""
+        self._stream.feed(text.encode())
+
     def hang_up(self) -> None:
         """Close the terminal, as a window that is closed."""
         os.close(self._master)

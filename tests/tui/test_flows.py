@@ -373,3 +373,19 @@ async def test_keys_that_come_at_once_after_the_one_that_leaves_are_nothing(serv
         await running.poll()
         assert running.app.is_running
         assert service.get("plan", "a") is not None
+
+
+async def test_a_key_that_was_on_its_way_when_the_facts_changed_does_not_count(
+    service: LockService, clock: Clock
+) -> None:
+    service.acquire("plan", "a", "A", ttl_seconds=60)
+    async with dashboard(service, quiet_secs=0.3) as running:
+        await running.press("r")
+        await asyncio.sleep(0.35)
+        clock.advance(30)
+        service.renew("plan", "a", "A", ttl_seconds=60)
+        await running.poll()
+        await running.press("y")
+        await running.poll()
+        assert service.get("plan", "a") is not None
+        await running.until_shown("its holder is alive")

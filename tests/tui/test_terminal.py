@@ -135,6 +135,18 @@ def test_a_storm_of_sizes_is_survived(url: str) -> None:
         assert opened.end() == 0
 
 
+def test_a_repaint_writes_every_line_again(url: str) -> None:
+    insert_row(url, "plan/p1", "A", expires_at=LATER)
+    with terminal(url) as opened:
+        shown(opened, "plan/p1")
+        opened.overwrite("\x1b[5;1Ha message of the system\x1b[3;1H\x1b[2K")
+        assert "message of the system" in opened.screen()
+        assert "RESOURCE" not in opened.screen()
+        opened.type("\x0c")
+        shown(opened, "RESOURCE")
+        opened.until(lambda: "message of the system" not in opened.screen())
+
+
 def test_no_colour_is_needed(url: str) -> None:
     insert_row(url, "plan/p1", "A", expires_at=LATER)
     with terminal(url, environment={"NO_COLOR": "1"}) as opened:

@@ -89,7 +89,9 @@ class ConfirmScreen(ModalScreen[None]):
         """Take in what is known now."""
         now = self._scene.now()
         if now is not None and self._ordered is None:
-            self.pinned = self.pinned.recheck(self._scene.board, now)
+            before, self.pinned = self.pinned, self.pinned.recheck(self._scene.board, now)
+            if self.pinned != before:
+                self._disturb(monotonic())  # a key that is on its way was meant for what stood here before
         self.redraw()
 
     def hear(self, outcomes: list[Outcome]) -> None:
@@ -134,22 +136,13 @@ class ConfirmScreen(ModalScreen[None]):
         return max(1, outer - (7 if is_framed else 1))
 
     def _answers(self, cells: int) -> list[Line]:
-        yes, no = answers(self.pinned)
         refusal = self._refusal()
-        lit = refusal is None and self._quiet.is_quiet(monotonic())
-        line: list[Span] = []
-        if yes:
-            line += [Span("y ", Role.STALE if lit else Role.FAINT, strong=lit)]
-            line += [Span(yes, Role.TEXT if lit else Role.FAINT, strong=lit), blanks(5)]
-        can_leave = self._quiet.is_quiet(monotonic())
-        line += [Span("esc ", Role.KEY if can_leave else Role.FAINT, strong=can_leave)]
-        line.append(Span(no, Role.TEXT if can_leave else Role.FAINT, strong=can_leave))
         words = self._remark or (refusal if self.pinned.pins and refusal else "")
-        return [
-            BLANK,
-            *((Span(piece, Role.EXPIRING, strong=True),) for piece in wrap(words, cells) if words),
-            tuple(line),
-        ]
+        said = [(Span(piece, Role.EXPIRING, strong=True),) for piece in wrap(words, cells) if words]
+        yes, no = answers(self.pinned)
+        is_quiet = self._quiet.is_quiet(monotonic())
+        keys = [*_key("y", yes, Role.STALE, lit=is_quiet and refusal is None), blanks(5)] if yes else []
+        return [BLANK, *said, (*keys, *_key("esc", no, Role.KEY, lit=is_quiet))]
 
     def _refusal(self) -> str | None:
         """Why `y` does nothing now."""
@@ -173,3 +166,11 @@ class ConfirmScreen(ModalScreen[None]):
     def _disturb(self, at: float) -> None:
         self._quiet.disturb(at)
         self.set_timer(self._quiet_secs + 0.01, self.redraw)
+
+
+def _key(key: str, what: str, role: Role, *, lit: bool) -> Line:
+    """A key and what it does; faint while it does nothing."""
+    return (
+        Span(f"{key} ", role if lit else Role.FAINT, strong=lit),
+        Span(what, Role.TEXT if lit else Role.FAINT, strong=lit),
+    )

@@ -47,7 +47,7 @@ class LockTable(LineView, can_focus=False):
     def held_in_place(self) -> Iterator[None]:
         """Whatever the body does to the rows, the lease under the cursor stays on its line of the screen.
 
-        If that is out of view, the first one in view that is still there does.
+        If that is out of view, the first one in view that is still there does. To be drawn afterwards.
         """
         anchors = self._anchors()
         yield
@@ -57,7 +57,6 @@ class LockTable(LineView, can_focus=False):
             if index is not None:
                 self._scroll_to_line(index - y)
                 break
-        self.redraw()
 
     def reveal_cursor(self) -> None:
         """Scroll as little as is needed to see the cursor."""
@@ -66,7 +65,6 @@ class LockTable(LineView, can_focus=False):
             self._scroll_to_line(index)
         elif index >= top + height:
             self._scroll_to_line(index - height + 1)
-        self.redraw()
 
     def move(self, lines: int) -> None:
         """Move the cursor by so many lines."""
@@ -88,6 +86,7 @@ class LockTable(LineView, can_focus=False):
         """Keep the cursor in view."""
         self.resize_content()
         self.reveal_cursor()
+        self.redraw()
 
     def _anchors(self) -> list[tuple[Lease, int]]:
         """Leases and their lines on the screen, in the order in which they should stay there."""
