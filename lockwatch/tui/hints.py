@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from lockwatch.tui.detail import rule
 from lockwatch.tui.scene import Scene
 from lockwatch.tui.spans import Line, Role, Span, blanks, width_of
 
-_ACTIONS = ("r", "n", "p")
-_KEYS = (
+_ACTIONS: Final = ("r", "n", "p")
+_KEYS: Final = (
     ("r", "release"),
     ("n", "renew"),
     ("p", "purge stale"),
@@ -16,9 +18,11 @@ _KEYS = (
     ("?", "help"),
     ("q", "quit"),
 )
-_LEAVE_OUT = ("enter", "n", "/", "p", "r", "?")
+_LEAVE_OUT: Final = ("enter", "n", "/", "p", "r", "?")
 """Which hints go first where there is no room for all."""
-_TYPING = (("enter", "keep"), ("esc", "clear"))
+_SHORT_CELLS: Final = 60
+"""In fewer cells one word for each key is enough."""
+_TYPING: Final = (("enter", "keep"), ("esc", "clear"))
 
 
 def status(scene: Scene, cells: int) -> Line:
@@ -30,6 +34,8 @@ def status(scene: Scene, cells: int) -> Line:
 def hints(scene: Scene, cells: int, *, typing: bool = False) -> Line:
     """The keys. Those that are refused now are faint."""
     keys = list(_TYPING if typing else _KEYS)
+    if cells < _SHORT_CELLS:
+        keys = [(key, what.split()[0]) for key, what in keys]
     left_out = list(_LEAVE_OUT)
     refused = scene.refusal() is not None
     while width_of(line := _line(keys, refused)) > cells and left_out:

@@ -12,7 +12,7 @@ from lockwatch.core.text import clean
 from lockwatch.tui.board import Board, Ghost
 from lockwatch.tui.columns import Columns
 from lockwatch.tui.spans import Line, Role, Span, blanks, crop
-from lockwatch.tui.words import brief, how_it_went, since
+from lockwatch.tui.words import brief, how_it_went, how_it_went_briefly, since
 
 CURSOR: Final = "▸"
 GHOST: Final = "┄"
@@ -122,5 +122,6 @@ def _ghost_row(ghost: Ghost, now: datetime, columns: Columns, selected: bool) ->
     kind = Span(name if width(name) <= columns.resource // 2 else "", Role.FAINT)
     rest = clean(ghost.lock.resource_id if kind.text else ghost.lock.resource)
     named = Span(fit(rest, columns.resource - width(kind.text)), Role.DIM)
-    words = Span(how_it_went(ghost, now), Role.DIM, slanted=True)
+    told = how_it_went(ghost, now) if columns.is_wide else how_it_went_briefly(ghost, now)
+    words = Span(told, Role.DIM, slanted=True)
     return (*lead, kind, named, blanks(3 if columns.owner else 1), words)

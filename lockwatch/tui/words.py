@@ -64,6 +64,11 @@ def how_it_went(ghost: Ghost, now: datetime) -> str:
     return f"gone {when}{_beside_expiry(ghost)}"
 
 
+def how_it_went_briefly(ghost: Ghost, now: datetime) -> str:
+    """The same in few cells: `gone 3s ago`."""
+    return f"{ghost.done_by_us or ('taken' if ghost.successor else 'gone')} {ago(ghost.gone_at, now)}"
+
+
 def _beside_expiry(ghost: Ghost) -> str:
     if not ghost.lock.is_readable:
         return ""

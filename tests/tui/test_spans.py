@@ -84,6 +84,12 @@ def test_a_ghost_is_told_in_the_row() -> None:
     assert drawn(shown, lock(1, 40), 80) == "  ┄ plan/p1   gone 3s ago, 43s before its expiry"
 
 
+def test_a_ghost_is_told_briefly_where_there_is_no_room() -> None:
+    shown = board(lock(1, 40), lock(2, 50))
+    shown.see(snapshot([lock(2, 50)], -3))
+    assert drawn(shown, lock(1, 40), 40) == " ┄ plan/p1 gone 3s ago"
+
+
 def test_a_time_left_of_more_than_a_minute_is_coarse() -> None:
     one = lock(1, 119)
     assert "1m" in drawn(board(one), one, 80)
