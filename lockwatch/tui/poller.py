@@ -51,7 +51,7 @@ class Poller:
         """Let the next poll come: the answer to the last one was taken in."""
         self._armed.set()
 
-    def stop(self, wait: float = 0.1) -> None:
+    def stop(self, wait: float = 0.05) -> None:
         """End, and wait a little (seconds) for the thread; one that hangs is left behind."""
         for event in (self._stopped, self._armed, self._due):
             event.set()
