@@ -97,11 +97,6 @@ def _tell(*lines: str) -> None:
     print("\n".join(lines), flush=True)  # noqa: T201 whoever reads a pipe sees each table when it is made
 
 
-def _on_terminal() -> bool:
-    terminals = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
-    return terminals and os.environ.get("TERM", "dumb") not in ("", "dumb")
-
-
 def _validate_seconds(seconds: float) -> None:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < math.inf:
         raise ValidationError("seconds", seconds, "must be a number of seconds above 0")
