@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import Annotated, Final
 
 import typer
@@ -32,7 +30,9 @@ def dashboard(
     database: DatabaseOption = None,
 ) -> int:
     """Watch the locks, and release, renew and purge them by key. The same without a verb."""
-    if not _is_drawable():
+    from lockwatch.tui import can_draw
+
+    if not can_draw():
         complain("the dashboard needs a terminal to draw on; `lockwatch list` prints the table once")
         return USAGE
     from lockwatch.database import locate
@@ -107,8 +107,3 @@ def demo(
     from lockwatch.demo import run
 
     return run(workers=workers, seconds=seconds)
-
-
-def _is_drawable() -> bool:
-    terminals = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
-    return terminals and os.environ.get("TERM", "dumb") not in ("", "dumb")

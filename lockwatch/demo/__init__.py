@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import shutil
 import sys
 import time
@@ -21,6 +20,7 @@ from lockwatch.database import Database
 from lockwatch.demo.crew import Crew
 from lockwatch.demo.ending import Ending
 from lockwatch.demo.scene import Part, cast
+from lockwatch.tui import can_draw
 
 PRINT_EVERY_SECS: Final = 5.0
 """How often the table is printed where there is no terminal to draw on."""
@@ -44,7 +44,7 @@ def run(workers: int = 8, seconds: float = 15.0) -> int:
     parts = cast(workers)
     _validate_seconds(seconds)
     with Ending() as ending, _played(parts) as (database, service), ending.welcome():
-        if _on_terminal():
+        if can_draw():
             _watch(service, database.name)
         else:
             _tell(f"{workers} workers on {database.name} for {seconds:g} s")

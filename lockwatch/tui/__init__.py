@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from lockwatch.core.service import LockService
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lockwatch.core.service import LockService
+
+
+def can_draw() -> bool:
+    """Whether there is a terminal to draw on. Textual draws on the one of stderr and reads keys from stdin."""
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    is_terminal = all(stream is not None and stream.isatty() for stream in streams)
+    return is_terminal and os.environ.get("TERM", "dumb") not in ("", "dumb")
 
 
 def run(service: LockService, name: str, *, interval: float = 1.0) -> None:

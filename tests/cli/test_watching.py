@@ -156,13 +156,16 @@ def test_the_dashboard_on_a_terminal_that_cannot_draw_ends_with_2(url: str, term
     assert "`lockwatch list`" in answer.out
 
 
+def test_the_dashboard_is_not_drawn_into_a_log(url: str) -> None:
+    answer = on_terminal("--database", url, code="import sys; sys.stderr = open('/dev/null', 'w')")
+    assert (answer.code, answer.out) == (2, "")
+
+
 @pytest.mark.parametrize("call", [("--database", "{}"), ("dashboard", "--database", "{}", "--interval", "2.5")])
 def test_the_dashboard_is_what_runs_on_a_terminal(url: str, call: tuple[str, ...]) -> None:
     fake = """
-import sys, types
-tui = types.ModuleType("lockwatch.tui")
-tui.run = lambda service, name, interval: print("DRAWN", service.snapshot().locks, name, interval)
-sys.modules["lockwatch.tui"] = tui
+import lockwatch.tui
+lockwatch.tui.run = lambda service, name, interval: print("DRAWN", service.snapshot().locks, name, interval)
 """
     answer = on_terminal(*(part.format(url) for part in call), code=fake, columns=300)
     interval = 2.5 if "--interval" in call else 1.0
