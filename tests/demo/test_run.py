@@ -18,6 +18,7 @@ from lockwatch import Lock, LockService, LockSnapshot, Outcome, ValidationError
 from lockwatch import demo as played
 from lockwatch.demo import crew
 from lockwatch.demo.scene import CONTENDED, STUCK_ON, Part
+from lockwatch.tui import can_draw
 from tests.demo.playing import DEADLINE_SECS, database_in, demo, demo_on_terminal, is_running, until, workers_of
 
 
@@ -87,7 +88,7 @@ def stand_in(patch: pytest.MonkeyPatch, folder: Path, run: object) -> None:
     dashboard = types.ModuleType("lockwatch.tui")
     dashboard.run = run  # type: ignore[attr-defined]
     patch.setitem(sys.modules, "lockwatch.tui", dashboard)
-    patch.setattr(played, "_on_terminal", lambda: True)
+    patch.setattr(played, "can_draw", lambda: True)
     patch.setattr("tempfile.tempdir", str(folder))
 
 
@@ -255,7 +256,8 @@ def test_the_dashboard_is_only_for_a_terminal_that_can_draw(
     monkeypatch.setenv("TERM", term)
     monkeypatch.setattr("sys.stdin", Screen(terminal))
     monkeypatch.setattr("sys.stdout", Screen(terminal))
-    assert played._on_terminal() is drawn
+    monkeypatch.setattr("sys.stderr", Screen(terminal=True))
+    assert can_draw() is drawn
 
 
 class Screen(io.StringIO):
