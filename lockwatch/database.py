@@ -90,7 +90,6 @@ class Database:
             creator=lambda: self._connect("rw", BUSY_TIMEOUT_SECS),
             poolclass=NullPool,
             isolation_level="AUTOCOMMIT",
-            paramstyle="named",
         )
 
     def revision(self) -> str | None:

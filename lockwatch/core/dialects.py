@@ -37,6 +37,7 @@ class Dialect:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, clock: Clock) -> None:
+    connection.isolation_level = None  # autocommit, whatever the engine was made for
     # Bytes that are not UTF-8 must neither fail nor be lost: the row they are in can then still be named.
     connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
     connection.create_function("lockwatch_now", 0, lambda: to_text(clock()))

@@ -17,8 +17,8 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
 from lockwatch.core.connection import Connection
-from lockwatch.core.dialects import DIALECTS, Clock
-from lockwatch.core.errors import DatabaseError, LockConflictError, LockExpiredError, LockwatchError
+from lockwatch.core.dialects import DIALECTS, Clock, Dialect
+from lockwatch.core.errors import DatabaseError, LockConflictError, LockExpiredError, LockwatchError, ValidationError
 from lockwatch.core.statements import Statements
 from lockwatch.core.table import LockTable
 
@@ -60,8 +60,8 @@ class HeldTables:
         self._engine = engine
         self._clock = clock
         self._identity = identity or (lambda: None)
-        self._statements = Statements(engine.dialect)
-        self._dialect = DIALECTS[engine.dialect.name]
+        self._dialect = _dialect_of(engine)
+        self._statements = Statements(type(engine.dialect)(paramstyle="named"))  # type: ignore[call-arg] # every real one takes it
         self._failure: type[Exception] = engine.dialect.loaded_dbapi.Error
         self._idle: deque[LockTable] = deque()
         self._owner_pid = os.getpid()
@@ -139,3 +139,12 @@ class HeldTables:
             _abandoned.extend(self._idle)
             self._idle = deque()
             self._owner_pid = os.getpid()
+
+
+def _dialect_of(engine: Engine) -> Dialect:
+    dialect = DIALECTS.get(engine.dialect.name)
+    if dialect is None:
+        raise ValidationError(
+            "engine", engine.dialect.name, f"must be of one of these databases: {', '.join(DIALECTS)}"
+        )
+    return dialect

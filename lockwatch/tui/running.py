@@ -44,7 +44,8 @@ def _signals(end: Callable[[], None]) -> Iterator[list[tuple[int, Any]]]:
         end()
 
     for number in _ENDING:
-        signal.signal(number, handle)
+        if before[number] is not signal.SIG_IGN:
+            signal.signal(number, handle)
     try:
         yield received
     finally:

@@ -12,9 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine, create_mock_engine
+from sqlalchemy.pool import NullPool
 
 import lockwatch
-from lockwatch import LockService
+from lockwatch import LockService, ValidationError
 from lockwatch.core.held import MAX_IDLE
 from lockwatch.core.table import LockTable
 from tests.support import ROOT, Clock, execute, path_of, rows
@@ -308,3 +310,16 @@ def test_leases_do_not_depend_on_the_connection_that_took_them(url: str, clock: 
     with lockwatch.connect(url, clock=clock) as service:
         assert service.get("plan", "p1") == lock
         assert service.release("plan", "p1", "a")
+
+
+def test_a_service_on_an_engine_of_the_callers_own_commits_what_it_grants(url: str) -> None:
+    one, other = (LockService(create_engine(url, poolclass=NullPool)) for _ in range(2))
+    with one, other:
+        granted = one.acquire("plan", "p1", "A")
+        assert other.get("plan", "p1") == granted
+
+
+def test_an_engine_of_another_kind_of_database_is_refused_by_name() -> None:
+    engine = create_mock_engine("postgresql://", lambda *_, **__: None)
+    with pytest.raises(ValidationError, match="'postgresql'"):
+        LockService(engine)  # type: ignore[arg-type]
