@@ -1,11 +1,13 @@
 """Advisory locks with a TTL in a table of your own SQL database, and a terminal dashboard to watch and settle them.
 
+```python
 import lockwatch
 
 with lockwatch.connect() as service:
-lock = service.acquire("plan", "p1", "worker-1", ttl_seconds=60)
-...
-service.release("plan", "p1", "worker-1")
+    lock = service.acquire("plan", "p1", "worker-1", ttl_seconds=60)
+    ...
+    service.release("plan", "p1", "worker-1")
+```
 """
 
 from __future__ import annotations

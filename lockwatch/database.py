@@ -92,7 +92,6 @@ class Database:
             creator=lambda: self._connect("rw", BUSY_TIMEOUT_SECS),
             poolclass=NullPool,
             isolation_level="AUTOCOMMIT",
-            paramstyle="named",
         )
 
     def transactional_engine(self) -> Engine:

@@ -130,7 +130,7 @@ def check_stale_locks(snapshot: LockSnapshot) -> Check:
         return Check(name=name, status=Status.OK, message="none")
     oldest = min(stale, key=lambda lock: lock.remaining(snapshot.taken_at))
     since = duration(-oldest.remaining(snapshot.taken_at))
-    message = f"{len(stale)}, the oldest since {since}: {_told(oldest)}"
+    message = f"{len(stale)} not cleaned up, the oldest for {since}: {_told(oldest)}"
     hint = "`lockwatch purge` lists and removes them; `lockwatch purge --dry-run` only lists"
     return Check(name=name, status=Status.WARNING, message=message, hint=hint)
 
@@ -161,8 +161,8 @@ def check_journal(mode: str) -> Check:
     """Does SQLite keep a write-ahead log, so that readers never wait for a writer?"""
     if mode == "wal":
         return Check(name="Journal", status=Status.OK, message="a write-ahead log")
-    message = f"mode {mode}: a reader waits for a writer, and a writer for readers"
-    hint = "`PRAGMA journal_mode = WAL` in the sqlite3 shell, unless the file is on a network drive"
+    message = f"mode {clean(mode)}: a reader waits for a writer, and a writer for readers"
+    hint = "`lockwatch db upgrade` turns a write-ahead log on, where the file system can have one"
     return Check(name="Journal", status=Status.WARNING, message=message, hint=hint)
 
 

@@ -60,11 +60,9 @@ def render_locks(locks: Sequence[Lock], now: datetime, width: int | None = None)
 
 def describe(lock: Lock, now: datetime) -> list[str]:
     """One lock in full, a line for each of its facts; safe on a terminal."""
-    acquired = _moment(lock.acquired_at) or "cannot be read"
-    expires = _moment(lock.expires_at) or f"cannot be read: {clean(lock.expires_text)!r}"
     facts = {column: column.text(lock, now) for column in COLUMNS}
-    facts[HELD] += f", since {acquired}"
-    facts[LEFT] += f", until {expires}"
+    facts[LEFT] += _expiry(lock)
+    facts[HELD] += f", since {lock.acquired_at:%Y-%m-%d %H:%M:%SZ}" if lock.acquired_at else ""
     size = max(len(column.title) for column in COLUMNS)
     return [f"{column.title.lower():<{size}}{GAP}{fact}" for column, fact in facts.items()]
 
@@ -79,8 +77,10 @@ def held_seconds(lock: Lock, now: datetime) -> float:
     return nan if lock.acquired_at is None else (now - lock.acquired_at).total_seconds()
 
 
-def _moment(when: datetime | None) -> str:
-    return f"{when:%Y-%m-%d %H:%M:%SZ}" if when else ""
+def _expiry(lock: Lock) -> str:
+    if lock.expires_at is None:
+        return f": the expiry {clean(lock.expires_text)!r} cannot be read"
+    return f", until {lock.expires_at:%Y-%m-%d %H:%M:%SZ}"
 
 
 def _natural(column: Column, texts: Sequence[str]) -> int:

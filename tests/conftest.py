@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 import lockwatch
 from tests.support import Clock
+
+# The same examples in every run, and none too slow on a busy machine; HYPOTHESIS_PROFILE=search looks for new ones.
+hypothesis.settings.register_profile("search", deadline=None)
+hypothesis.settings.register_profile("lockwatch", derandomize=True, database=None, deadline=None)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "lockwatch"))
 
 
 @pytest.fixture(autouse=True)

@@ -121,11 +121,11 @@ def together(work: Callable[..., T], *arguments: Sequence[object]) -> list[T]:
 
     All begin at once. `work` is a function of a module's top level; it may call `meet` for further barriers.
     """
+    if str(ROOT) not in sys.path:
+        sys.path.append(str(ROOT))  # a new process has the path of this one, and must find `tests`
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(len(arguments))
-    with ProcessPoolExecutor(
-        len(arguments), mp_context=context, initializer=_arrive, initargs=(str(ROOT), barrier)
-    ) as pool:
+    with ProcessPoolExecutor(len(arguments), mp_context=context, initializer=_arrive, initargs=(barrier,)) as pool:
         futures = [pool.submit(_begin, work, given) for given in arguments]
         return [future.result(timeout=2 * _MEETING_SECS) for future in futures]
 
@@ -136,11 +136,9 @@ def meet() -> None:
     _meeting.wait(_MEETING_SECS)
 
 
-def _arrive(root: str, barrier: Barrier) -> None:
+def _arrive(barrier: Barrier) -> None:
     global _meeting  # noqa: PLW0603 a barrier reaches a process only at its start
     _meeting = barrier
-    if root not in sys.path:
-        sys.path.insert(0, root)
 
 
 def _begin(work: Callable[..., T], given: Sequence[object]) -> T:

@@ -180,7 +180,8 @@ def test_the_environment_allows_more_resource_types(url: str, monkeypatch: pytes
 def test_the_default_database_is_made_and_upgraded_at_first_use(tmp_path: Path) -> None:
     with connect() as service:
         assert service.acquire("plan", "p1", "a").id == 1
-    assert (tmp_path / "home" / "data" / "lockwatch" / "locks.db").is_file()
+    assert settings.default_database().is_relative_to(tmp_path / "home")
+    assert settings.default_database().is_file()
     assert open_database().is_at_head()
     assert not lockwatch.upgrade()
     with connect() as service:
@@ -205,13 +206,18 @@ def _use_default_first(home: str, owner: str) -> int:
 
 
 def test_two_first_users_of_the_default_database_at_once_both_succeed(tmp_path: Path) -> None:
-    for attempt in range(2):
-        home = str(tmp_path / str(attempt))
-        assert sorted(together(_use_default_first, (home, "a"), (home, "b"), (home, "c"))) == [1, 2, 3]
+    home = str(tmp_path)
+    assert sorted(together(_use_default_first, (home, "a"), (home, "b"), (home, "c"))) == [1, 2, 3]
 
 
-def test_an_upgraded_file_has_a_write_ahead_log(url: str) -> None:
+def test_an_upgraded_file_has_a_write_ahead_log(url: str, tmp_path: Path) -> None:
     assert execute(url, "PRAGMA journal_mode") == [("wal",)]
+    assert Database.from_url(url).journal_mode() == "wal"
+    with pytest.raises(lockwatch.DatabaseError, match="no database file"):
+        Database(tmp_path / "missing.db").journal_mode()
+    (tmp_path / "notes.txt").write_text("dear diary, " * 500)
+    with pytest.raises(lockwatch.DatabaseError, match="not an SQLite database"):
+        Database(tmp_path / "notes.txt").journal_mode()
 
 
 def test_connections_do_not_wait_for_the_disk_at_every_commit(service: lockwatch.LockService) -> None:

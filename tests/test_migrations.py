@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -17,7 +20,7 @@ from alembic.script import ScriptDirectory
 import lockwatch
 from lockwatch.core.schema import locks, metadata
 from lockwatch.database import HEAD_REVISION, VERSION_TABLE, Database, migrations_path
-from tests.support import Clock, dump, execute, meet, path_of, raw, together
+from tests.support import ROOT, Clock, dump, execute, meet, path_of, raw, together
 
 TEXTS = "owner_id TEXT, resource_type TEXT, resource_id TEXT, acquired_at TEXT, expires_at TEXT"
 FITTING = f"CREATE TABLE locks (id INTEGER PRIMARY KEY, {TEXTS}, UNIQUE (resource_type, resource_id))"
@@ -268,6 +271,36 @@ def test_a_table_that_does_not_fit_is_refused_by_what_differs_and_nothing_is_cha
     assert difference in str(refused.value)
     assert path_of(url).read_bytes() == before
     assert [entry.name for entry in path_of(url).parent.iterdir() if entry.is_file()] == ["foreign.db"]
+
+
+def _alembic(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "alembic", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "LOCKWATCH_DATABASE_URL": url},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_alembic_by_hand_upgrades_and_finds_nothing_to_add(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/new.db"
+    assert _alembic(url, "upgrade", "head").returncode == 0
+    assert Database.from_url(url).is_at_head()
+    assert "No new upgrade operations detected" in _alembic(url, "check").stdout
+
+
+def test_an_adoption_that_fails_half_way_changes_nothing(make: Make) -> None:
+    occupied = "CREATE TABLE other (a TEXT); CREATE INDEX ix_locks_owner_id ON other (a)"
+    url = make(FITTING, ROW.format(id=1, expires="x"), occupied)
+    before = dump(url)
+    with pytest.raises(lockwatch.DatabaseError, match="ix_locks_owner_id already exists"):
+        lockwatch.upgrade(url)
+    assert dump(url) == before
+    assert _alembic(url, "upgrade", "head").returncode == 1
+    assert dump(url) == before
 
 
 def _upgrade(url: str, rounds: int) -> list[bool]:

@@ -10,14 +10,15 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from lockwatch.core.text import clean
+
 if TYPE_CHECKING:
     from lockwatch.core.model import Lock
 
 
 def say(*lines: str) -> None:
-    """Print lines that are safe on a terminal."""
-    if lines:
-        print("\n".join(lines))  # noqa: T201 answers are printed here and nowhere else
+    """Print lines that are safe on a terminal, at once: what is listed is on its way before it is acted on."""
+    print("\n".join(lines), flush=True)  # noqa: T201 answers are printed here and nowhere else
 
 
 def say_json(answer: object) -> None:
@@ -27,9 +28,8 @@ def say_json(answer: object) -> None:
 
 def complain(message: str) -> None:
     """Print what is wrong, in one line that is safe on a terminal, on stderr."""
-    from lockwatch.core.text import clean
-
-    print(f"lockwatch: {clean(' '.join(message.split()))}", file=sys.stderr)  # noqa: T201 nor are complaints
+    if sys.stderr is not None:  # print would use stdout instead
+        print(f"lockwatch: {clean(' '.join(message.split()))}", file=sys.stderr)  # noqa: T201 the same
 
 
 def terminal_width() -> int | None:

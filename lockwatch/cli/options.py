@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from lockwatch.core.model import MAX_LOCK_TTL_SECS, MIN_LOCK_TTL_SECS
+
 if TYPE_CHECKING:
     from lockwatch.core.service import LockService
 
@@ -27,7 +29,10 @@ FenceOption: TypeAlias = Annotated[
     typer.Option("--fence", metavar="N", help="The lease that was seen, by its fencing token, instead of an owner's."),
 ]
 TtlOption: TypeAlias = Annotated[
-    float, typer.Option("--ttl", metavar="SECONDS", help="Lifetime from now, 5 to 3600 seconds.")
+    float,
+    typer.Option(
+        "--ttl", metavar="SECONDS", help=f"Lifetime from now, {MIN_LOCK_TTL_SECS} to {MAX_LOCK_TTL_SECS} seconds."
+    ),
 ]
 
 

@@ -18,14 +18,12 @@ from lockwatch.cli.options import (
     open_service,
     require_owner_or_fence,
 )
+from lockwatch.core.model import DEFAULT_LOCK_TTL_SECS
 from lockwatch.core.text import clean
 
 if TYPE_CHECKING:
     from lockwatch.core.model import Lock, LockSnapshot, Outcome
     from lockwatch.core.service import LockService
-
-DEFAULT_TTL = 300.0
-"""The TTL where none is given, in seconds; said here so that help needs no import of the core."""
 
 
 def add_verbs(app: typer.Typer) -> None:
@@ -38,7 +36,7 @@ def acquire(
     ctx: typer.Context,
     resource: ResourceArgument,
     owner: Annotated[str, typer.Option("--owner", metavar="OWNER", help="Who takes it.", show_default=False)],
-    ttl: TtlOption = DEFAULT_TTL,
+    ttl: TtlOption = DEFAULT_LOCK_TTL_SECS,
     database: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -55,7 +53,7 @@ def renew(
     resource: ResourceArgument,
     owner: OwnerOption = None,
     fence: FenceOption = None,
-    ttl: TtlOption = DEFAULT_TTL,
+    ttl: TtlOption = DEFAULT_LOCK_TTL_SECS,
     database: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -80,7 +78,7 @@ def release(
     database: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Free a lock: an owner's, or with --fence the one that was seen.
+    """Free an owner's lock, or with --fence the one seen.
 
     An owner's lease must be live; the one that was seen may be stale, and its name anything that `list` shows.
     Exit code 4 if it is not there any more, or not that one; what is true now is printed.

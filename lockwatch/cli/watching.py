@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from lockwatch.cli.answers import all_fields, complain, lock_fields, moment, say, say_json, terminal_width
 from lockwatch.cli.options import DatabaseOption, JsonOption, ResourceArgument, chosen, open_service
 
-USAGE = 2
+USAGE: Final = 2
 """Exit code of a call that cannot be meant so."""
 
 
@@ -32,17 +30,19 @@ def dashboard(
     database: DatabaseOption = None,
 ) -> int:
     """Watch the locks, and release, renew and purge them by key. The same without a verb."""
-    if not _is_drawable():
+    from lockwatch.tui import can_draw
+
+    if not can_draw():
         complain("the dashboard needs a terminal to draw on; `lockwatch list` prints the table once")
         return USAGE
-    from lockwatch.database import open_database
+    from lockwatch.database import locate
 
-    name = open_database(chosen(ctx, database)).name
     with open_service(ctx, database) as service:
         service.now()  # a database that cannot be used is told here, in one line
         from lockwatch.tui import run
 
-        return run(service, name, interval=interval)
+        run(service, locate(chosen(ctx, database)).name, interval=interval)
+    return 0
 
 
 def list_locks(ctx: typer.Context, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
@@ -93,7 +93,9 @@ def diagnostics(ctx: typer.Context, database: DatabaseOption = None, as_json: Js
 
 
 def demo(
-    workers: Annotated[int, typer.Option("--workers", metavar="N", min=1, max=64, help="Processes that lock.")] = 8,
+    workers: Annotated[
+        int, typer.Option("--workers", metavar="N", min=5, max=64, help="Processes that lock, 5 to 64.")
+    ] = 8,
     seconds: Annotated[
         float, typer.Option("--seconds", metavar="S", min=1, max=3600, help="How long it runs without a terminal.")
     ] = 15.0,
@@ -105,8 +107,3 @@ def demo(
     from lockwatch.demo import run
 
     return run(workers=workers, seconds=seconds)
-
-
-def _is_drawable() -> bool:
-    terminals = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
-    return terminals and os.environ.get("TERM", "dumb") not in ("", "dumb")

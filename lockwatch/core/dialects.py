@@ -37,6 +37,7 @@ class Dialect:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, clock: Clock) -> None:
+    connection.isolation_level = None  # autocommit, whatever the engine was made for
     # Bytes that are not UTF-8 must neither fail nor be lost: the row they are in can then still be named.
     connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
     connection.create_function("lockwatch_now", 0, lambda: to_text(clock()))
@@ -47,15 +48,20 @@ def _prepare_sqlite(connection: sqlite3.Connection, clock: Clock) -> None:
         connection.execute("PRAGMA synchronous = NORMAL")
 
 
+_IDS_NEVER_RETURN: Final = re.compile(
+    r"\bPRIMARY\s+KEY\s+(ASC\s+)?(ON\s+CONFLICT\s+\w+\s+)?AUTOINCREMENT\b", re.IGNORECASE
+)
+
+
 def _check_sqlite_table(connection: sqlite3.Connection) -> bool:
-    columns = {row[1] for row in connection.execute("PRAGMA table_info(locks)")}
+    columns = {row[1].lower() for row in connection.execute("PRAGMA table_info(locks)")}
     if not columns:
         raise DatabaseError(f"the database has no table `locks` yet; {UPGRADE_HINT}")
     missing = [name for name in COLUMNS if name not in columns]
     if missing:
         raise DatabaseError(f"the table `locks` is not lockwatch's: it has no column {', '.join(missing)}")
     (definition,) = connection.execute("SELECT sql FROM sqlite_master WHERE lower(name) = 'locks'").fetchone()
-    return re.search(r"\bAUTOINCREMENT\b", definition, re.IGNORECASE) is not None
+    return _IDS_NEVER_RETURN.search(definition) is not None
 
 
 _SQLITE_BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

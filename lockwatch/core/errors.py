@@ -102,7 +102,8 @@ def describe_holder(lock: Lock, now: datetime) -> str:
     owner = clean(lock.owner_id)
     since = f" since {lock.acquired_at:%Y-%m-%d %H:%M:%SZ}" if lock.acquired_at else ""
     if lock.expires_at is None:
-        return f"{owner}{since}; its expiry {clean(lock.expires_text)!r} cannot be read, so only a person may remove it"
+        unreadable = f"its expiry {clean(lock.expires_text)!r} cannot be read, so only a person may remove it"
+        return f"{owner}{since} (fence {lock.id}); {unreadable}"
     if lock.is_expired(now):
         return f"{owner}{since}, stale for {duration(-lock.remaining(now))} (fence {lock.id})"
     return f"{owner}{since}, for another {duration(lock.remaining(now))} (fence {lock.id})"

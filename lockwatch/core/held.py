@@ -17,8 +17,8 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
 from lockwatch.core.connection import Connection
-from lockwatch.core.dialects import DIALECTS, Clock
-from lockwatch.core.errors import DatabaseError, LockConflictError, LockExpiredError, LockwatchError
+from lockwatch.core.dialects import DIALECTS, Clock, Dialect
+from lockwatch.core.errors import DatabaseError, LockConflictError, LockExpiredError, LockwatchError, ValidationError
 from lockwatch.core.statements import Statements
 from lockwatch.core.table import LockTable
 
@@ -60,8 +60,8 @@ class HeldTables:
         self._engine = engine
         self._clock = clock
         self._identity = identity or (lambda: None)
-        self._statements = Statements(engine.dialect)
-        self._dialect = DIALECTS[engine.dialect.name]
+        self._dialect = _dialect_of(engine)
+        self._statements = Statements(type(engine.dialect)(paramstyle="named"))  # type: ignore[call-arg] # every real one takes it
         self._failure: type[Exception] = engine.dialect.loaded_dbapi.Error
         self._idle: deque[LockTable] = deque()
         self._owner_pid = os.getpid()
@@ -74,6 +74,7 @@ class HeldTables:
     def close(self) -> None:
         """Close what is idle now, and what is in use as soon as its call ends. No call can start any more."""
         self._closed = True
+        self._leave_to_parent()
         self._close_idle()
 
     def take(self) -> LockTable:
@@ -85,8 +86,7 @@ class HeldTables:
         """
         if self._closed:
             raise LockwatchError("the lock service is closed")
-        if os.getpid() != self._owner_pid:
-            self._leave_to_parent()
+        self._leave_to_parent()
         try:
             identity = self._identity()
         except DatabaseError:
@@ -134,6 +134,17 @@ class HeldTables:
                 self._idle.pop().connection.close()
 
     def _leave_to_parent(self) -> None:
-        _abandoned.extend(self._idle)
-        self._idle = deque()
-        self._owner_pid = os.getpid()
+        """In a forked child, let go of the connections that it inherited."""
+        if os.getpid() != self._owner_pid:
+            _abandoned.extend(self._idle)
+            self._idle = deque()
+            self._owner_pid = os.getpid()
+
+
+def _dialect_of(engine: Engine) -> Dialect:
+    dialect = DIALECTS.get(engine.dialect.name)
+    if dialect is None:
+        raise ValidationError(
+            "engine", engine.dialect.name, f"must be of one of these databases: {', '.join(DIALECTS)}"
+        )
+    return dialect

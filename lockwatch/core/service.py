@@ -53,7 +53,7 @@ class LockService:
     of ours, file replaced) or LockwatchError (closed).
 
     Args:
-        engine: for connections of this service alone, in autocommit; `lockwatch.connect` makes one.
+        engine: opens connections, which are then this service's alone and in autocommit; `lockwatch.connect` makes one.
         clock: aware now, for a database that has no clock of its own (SQLite).
         resource_types: types allowed beside `plan` and `project`.
         identity: tells what the database's address leads to now, so that a replaced file is noticed.

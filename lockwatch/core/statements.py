@@ -145,12 +145,13 @@ END: Final = delete(locks).where(_VERY_ROW).returning(_NOW)
 EXTEND: Final = (
     update(locks)
     .where(_VERY_ROW, bindparam("live_until", type_=String) > _NOW)
-    .values(expires_at=_later(_NOW, bindparam("ttl")))
+    .values(expires_at=func.max(bindparam("live_until", type_=String), _later(_NOW, bindparam("ttl"))))
     .returning(locks.c.expires_at)
 )
 """A later expiry for that very row, if it is as it was read and still live: the new expiry.
 
-`live_until` is the expiry that was read, in the written form, so that two texts of one form are compared."""
+`live_until` is the expiry that was read, in the written form, so that two texts of one form are compared. The
+later of it and the new one is written: a clock may step back between two statements."""
 
 
 class Statements:

@@ -80,16 +80,17 @@ class LockTable:
     def delete_expired(self) -> int:
         """Delete the rows that have expired by now, a page at a time: how many."""
         now = to_text(self.now())
-        deleted, after = 0, -(2**63)
+        deleted = 0
+        after: object = -(2**63)  # in a table that is not lockwatch's own an id may be anything
         while (last := self._end_of_page(after)) is not None:
             page = {"after": after, "last": last, "now": now}
             deleted += self.connection.changes(self._sql.delete_expired, page)
             after = last
         return deleted
 
-    def _end_of_page(self, after: int) -> int | None:
+    def _end_of_page(self, after: object) -> object:
         ((last,),) = self.connection.rows(self._sql.next_page, {"after": after, "size": PAGE_SIZE})
-        return None if last is None else int(last)
+        return last
 
     def extend(self, lock: Lock, ttl_seconds: float) -> Lock | None:
         """That very lease with an expiry `ttl_seconds` from now; None if it changed since, or is not live."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import shutil
 import sys
 import time
@@ -21,6 +20,7 @@ from lockwatch.database import Database
 from lockwatch.demo.crew import Crew
 from lockwatch.demo.ending import Ending
 from lockwatch.demo.scene import Part, cast
+from lockwatch.tui import can_draw
 
 PRINT_EVERY_SECS: Final = 5.0
 """How often the table is printed where there is no terminal to draw on."""
@@ -44,7 +44,7 @@ def run(workers: int = 8, seconds: float = 15.0) -> int:
     parts = cast(workers)
     _validate_seconds(seconds)
     with Ending() as ending, _played(parts) as (database, service), ending.welcome():
-        if _on_terminal():
+        if can_draw():
             _watch(service, database.name)
         else:
             _tell(f"{workers} workers on {database.name} for {seconds:g} s")
@@ -95,11 +95,6 @@ def _purge(service: LockService, snapshot: LockSnapshot) -> None:
 
 def _tell(*lines: str) -> None:
     print("\n".join(lines), flush=True)  # noqa: T201 whoever reads a pipe sees each table when it is made
-
-
-def _on_terminal() -> bool:
-    terminals = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
-    return terminals and os.environ.get("TERM", "dumb") not in ("", "dumb")
 
 
 def _validate_seconds(seconds: float) -> None:

@@ -12,7 +12,7 @@ SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Ending:
-    """While entered, the first of these signals becomes SystemExit(128 + n), but only inside `welcome`.
+    """While entered, these signals become SystemExit(128 + n) of the first of them, but only inside `welcome`.
 
     What makes and clears away processes and files stays outside, so that no signal comes between the two halves
     of a step. One that came before `welcome` counts when that begins. For the main thread.
@@ -41,18 +41,22 @@ class Ending:
         """A signal ends this block.
 
         Raises:
-            SystemExit: with 128 + the signal's number.
+            SystemExit: with 128 + the signal's number, whatever else the block raised.
         """
         try:
             self._welcome = True
-            if self._received is not None:
-                raise SystemExit(128 + self._received)
+            self._end_if_asked()
             yield
         finally:
             self._welcome = False
+            # An exception that is raised in a callback of SQLite or of the garbage collector is lost.
+            self._end_if_asked()
 
     def _take(self, number: int, _frame: FrameType | None) -> None:
-        first = self._received is None
         self._received = self._received or number
-        if first and self._welcome:
-            raise SystemExit(128 + number)
+        if self._welcome:
+            self._end_if_asked()
+
+    def _end_if_asked(self) -> None:
+        if self._received is not None:
+            raise SystemExit(128 + self._received)

@@ -66,15 +66,12 @@ class Worker:
     def _wait_for(self, task: Task) -> None:
         while not self._ended.is_set():
             self._until(lambda: not self._may_take(task), PATIENCE_SECS)
-            self._until(lambda: self._try(task))
+            self._until(lambda: self._take(task))
+            self._calmly(partial(self._do, task))
 
     def _try(self, task: Task) -> bool:
         """Do the task if its resource is to be had now."""
-        if not self._take(task):
-            return False
-        self._work_on(task)
-        self._service.release(*task.key, self._owner)
-        return True
+        return self._take(task) and self._do(task)
 
     def _take(self, task: Task) -> bool:
         if not self._may_take(task):
@@ -92,12 +89,14 @@ class Worker:
         lock: Lock | None = self._service.get(*task.key)
         return lock is not None and lock.owner_id == self._owner
 
-    def _work_on(self, task: Task) -> None:
+    def _do(self, task: Task) -> bool:
+        """Work, renew meanwhile, and release: whether the lock was still there to be released."""
         ends_at = time.monotonic() + task.work_seconds
         every = task.ttl_seconds * task.renew_at
         while (left := ends_at - time.monotonic()) > 0 and not self._ended.wait(min(left, every)):
             if left > every:
                 self._service.renew(*task.key, self._owner, task.ttl_seconds)
+        return self._service.release(*task.key, self._owner)
 
     def _until(self, done: Callable[[], bool], seconds: float = float("inf")) -> None:
         """Ask again and again, until the answer is yes, or for as many seconds."""

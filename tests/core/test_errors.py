@@ -90,6 +90,15 @@ def test_no_message_holds_a_raw_control_character(service: lockwatch.LockService
     assert describe_holder(service.snapshot().locks[0], clock.now).isprintable()
 
 
+def test_no_message_holds_a_character_that_reorders_or_hides(service: lockwatch.LockService) -> None:
+    service.acquire("plan", "p\u202e1", "a\u200b")
+    for call in (service.acquire, service.renew):
+        with pytest.raises(lockwatch.LockwatchError) as refused:
+            call("plan", "p\u202e1", "b\u2066")
+        assert "plan/p·1" in str(refused.value)
+        assert str(refused.value).isprintable()
+
+
 def test_a_stale_holder_is_described_as_such(service: lockwatch.LockService, clock: Clock) -> None:
     lock = service.acquire("plan", "p1", "a", 60)
     clock.advance(3660)

@@ -10,6 +10,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import lockwatch
 from lockwatch.core.model import Key, Lock, LockSnapshot, as_text, known_types
@@ -144,6 +146,19 @@ def test_any_other_name_works_up_to_the_limit(service: lockwatch.LockService, na
     assert service.get("plan", name) == lock
     assert service.renew("plan", name, name, 600).id == lock.id
     assert service.release("plan", name, name)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(max_size=260), st.text(max_size=20))
+def test_any_name_is_refused_or_kept_to_the_letter(service: lockwatch.LockService, name: str, owner: str) -> None:
+    try:
+        lock = service.acquire("plan", name, owner)
+    except lockwatch.ValidationError:
+        assert service.snapshot().locks == ()
+        return
+    assert service.snapshot().locks == (lock,)
+    assert (lock.resource_id, lock.owner_id) == (name, owner)
+    assert service.release_exact(service.snapshot().locks[0]).is_done
 
 
 def test_ids_that_look_alike_are_different_locks(service: lockwatch.LockService) -> None:

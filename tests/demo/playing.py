@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import pty
 import subprocess
 import sys
+import termios
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -33,18 +36,57 @@ sys.exit(main(["demo", "--workers", "5", "--seconds", sys.argv[1]]))
 def demo(folder: Path, seconds: float) -> Iterator[subprocess.Popen[str]]:
     """The demo of five workers as text, in a process of its own whose temporary files are in `folder`."""
     process = subprocess.Popen(
-        [sys.executable, "-c", _SCRIPT, str(seconds)],
+        _command(seconds),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "TMPDIR": str(folder), "PYTHONUTF8": "1"},
+        env=_environment(folder),
     )
     with process:
         try:
             yield process
         finally:
             process.kill()
+
+
+@contextmanager
+def demo_on_terminal(folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], Callable[[], str]]]:
+    """The same on a terminal: with the dashboard. Also gives what it has written to the terminal so far."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    written = bytearray()
+    process = subprocess.Popen(
+        _command(600),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**_environment(folder), "TERM": "xterm-256color"},
+    )
+    os.close(theirs)
+    reader = threading.Thread(target=_read_to_end, args=(ours, written))
+    reader.start()
+    with process:
+        try:
+            yield process, lambda: written.decode(errors="replace")
+        finally:
+            process.kill()
+    reader.join(DEADLINE_SECS)
+    os.close(ours)
+
+
+def _command(seconds: float) -> list[str]:
+    return [sys.executable, "-c", _SCRIPT, str(seconds)]
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    return {**os.environ, "TMPDIR": str(folder), "PYTHONUTF8": "1"}
+
+
+def _read_to_end(terminal: int, written: bytearray) -> None:
+    with suppress(OSError):  # how Linux says that nobody is left at the other side
+        while some := os.read(terminal, 65536):
+            written += some
 
 
 def workers_of(folder: Path) -> list[int]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -78,19 +79,28 @@ def test_a_second_signal_does_not_stop_the_clean_up() -> None:
     assert reached == ["cleaned up"]
 
 
-def test_a_second_signal_does_not_interrupt_what_the_first_set_going() -> None:
+def test_a_signal_whose_exception_was_lost_in_a_callback_ends_the_block_all_the_same() -> None:
+    def played(ending: Ending) -> None:
+        with ending.welcome():
+            with suppress(SystemExit):
+                send(signal.SIGTERM)
+            raise ValueError("what the callback's caller made of it")
+
+    assert exit_code_of(played) == 143
+
+
+def test_a_second_signal_is_heard_when_the_first_was_lost() -> None:
     reached: list[str] = []
 
     def played(ending: Ending) -> None:
         with ending.welcome():
-            try:
-                send(signal.SIGHUP)
-            finally:
-                send(signal.SIGINT)
-                reached.append("the screen is restored")
+            with suppress(SystemExit):
+                send(signal.SIGTERM)
+            send(signal.SIGINT)
+            reached.append("behind the second signal")
 
-    assert exit_code_of(played) == 129
-    assert reached == ["the screen is restored"]
+    assert exit_code_of(played) == 143
+    assert not reached
 
 
 def test_the_handlers_that_were_there_come_back(handlers: list[object]) -> None:

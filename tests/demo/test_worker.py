@@ -128,13 +128,12 @@ def test_a_stuck_worker_holds_its_lock_and_does_nothing_until_it_is_taken_away(
 
 
 def test_the_waiting_worker_takes_what_is_released_then_lets_another_get_stuck_again(service: LockService) -> None:
-    service.acquire(*STUCK_ON, "stuck-1")
-    with playing(service, part(STUCK_ON, role=Role.WAITING, work=SHORT), "waiting"):
-        taken(service, STUCK_ON, "stuck-1")
-        assert not until(lambda: taken(service, STUCK_ON, "stuck-1").id != 1, seconds=5 * SHORT)
-        service.release_exact(taken(service, STUCK_ON, "stuck-1"))
+    stuck = service.acquire(*STUCK_ON, "stuck-1")
+    with playing(service, part(STUCK_ON, role=Role.WAITING), "waiting"):
+        assert not until(lambda: service.get(*STUCK_ON) != stuck, seconds=5 * SHORT)
+        service.release_exact(stuck)
         done = taken(service, STUCK_ON, "waiting")
-        assert until(lambda: service.get(*STUCK_ON) is None)
+        service.release_exact(done)
         assert not until(lambda: service.get(*STUCK_ON), seconds=5 * SHORT)
         stuck = service.acquire(*STUCK_ON, "stuck-2")
         assert not until(lambda: service.get(*STUCK_ON) != stuck, seconds=5 * SHORT)

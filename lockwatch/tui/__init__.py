@@ -1,0 +1,34 @@
+"""The dashboard: a terminal screen over a lock service."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lockwatch.core.service import LockService
+
+
+def can_draw() -> bool:
+    """Whether there is a terminal to draw on. Textual draws on the one of stderr and reads keys from stdin."""
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    is_terminal = all(stream is not None and stream.isatty() for stream in streams)
+    return is_terminal and os.environ.get("TERM", "dumb") not in ("", "dumb")
+
+
+def run(service: LockService, name: str, *, interval: float = 1.0) -> None:
+    """Show the dashboard until it is quit. To be called in the main thread, on a terminal.
+
+    Args:
+        service: whose locks are shown and settled. It is not closed here.
+        name: what the database is called on the screen; clean.
+        interval: seconds between two looks at the table.
+
+    Raises:
+        LockwatchError: the dashboard failed; the screen is restored, and the message is one line.
+        SystemExit: a signal (TERM, HUP, INT) ended it; the screen is restored.
+    """
+    from lockwatch.tui.running import run_dashboard  # late: textual is needed nowhere else
+
+    run_dashboard(service, name, interval)

@@ -1,0 +1,70 @@
+"""Runs the dashboard, and leaves the terminal as it was on any way out."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Final
+
+from lockwatch.core.errors import LockwatchError
+from lockwatch.core.service import LockService
+from lockwatch.tui.app import Dashboard
+from lockwatch.tui.poller import reason_of
+
+_ENDING: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_TEXTUALS: Final = (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH, signal.SIGTTOU, signal.SIGTTIN)
+"""Signals for which Textual leaves handlers behind."""
+
+
+def run_dashboard(service: LockService, name: str, interval: float) -> None:
+    """See `lockwatch.tui.run`."""
+    dashboard = Dashboard(service, name, interval=interval)
+    with _signals(dashboard.end) as received:
+        dashboard.run()
+    if received:
+        _pass_on(*received[0])
+    if dashboard.failure is not None:
+        raise LockwatchError(_complaint(dashboard.failure)) from dashboard.failure
+
+
+@contextmanager
+def _signals(end: Callable[[], None]) -> Iterator[list[tuple[int, Any]]]:
+    """Within, a signal that would kill the process calls `end`: which came, and who handled it before."""
+    before = {number: signal.getsignal(number) for number in (*_ENDING, *_TEXTUALS)}
+    received: list[tuple[int, Any]] = []
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        received.append((number, before[signal.Signals(number)]))
+        if len(received) > 1:
+            raise SystemExit(128 + number)  # the screen itself hangs: a second signal does not ask
+        end()
+
+    for number in _ENDING:
+        if before[number] is not signal.SIG_IGN:
+            signal.signal(number, handle)
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _pass_on(number: int, earlier: Any) -> None:
+    """Let an earlier handler have its signal, and end as a process that it killed would."""
+    if callable(earlier) and earlier is not signal.default_int_handler:
+        earlier(number, None)
+    raise SystemExit(128 + number)
+
+
+def _complaint(error: Exception) -> str:
+    """One line; where it happened goes to a file, without the values of variables."""
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="lockwatch-", suffix=".log", delete=False) as log:
+            log.write("".join(traceback.format_exception(error)).encode("ascii", "backslashreplace").decode())
+    except OSError:
+        return f"the dashboard failed: {reason_of(error)}"
+    return f"the dashboard failed: {reason_of(error)} (details: {log.name})"

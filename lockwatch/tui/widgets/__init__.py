@@ -1,0 +1,1 @@
+"""The widgets: each draws lines, and only those that changed."""

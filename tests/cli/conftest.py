@@ -1,0 +1,15 @@
+"""Fixtures of the command line's tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from lockwatch import settings
+from tests.cli.running import Cli
+
+
+@pytest.fixture
+def cli(url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """The command line in this process, whose database is `url` unless a call names another."""
+    monkeypatch.setenv(settings.DATABASE_URL, url)
+    return Cli(capsys)

@@ -1,0 +1,115 @@
+"""Polling: everything that changed is seen, and nothing is read again while nothing did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import lockwatch
+from lockwatch import LockService, Watcher
+from lockwatch.core.table import LockTable
+from tests.support import Clock, age, execute, insert_row, path_of
+
+
+@pytest.fixture
+def watcher(service: LockService) -> Iterator[Watcher]:
+    watching = service.watcher()
+    yield watching
+    watching.close()
+
+
+def test_a_snapshot_is_the_same_tuple_while_nothing_changed(
+    service: LockService, watcher: Watcher, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.acquire("plan", "p1", "a")
+    first = watcher.snapshot()
+    monkeypatch.delattr(LockTable, "all")
+    clock.advance(1)
+    second = watcher.snapshot()
+    assert second.locks is first.locks
+    assert second.taken_at == clock.now
+
+
+def test_every_change_is_seen(service: LockService, watcher: Watcher, url: str) -> None:
+    steps: list[Callable[[], object]] = [
+        lambda: service.acquire("plan", "p1", "a"),
+        lambda: service.renew("plan", "p1", "a", 600),
+        lambda: insert_row(url, "plan/p2", "b"),
+        lambda: age(url, "plan/p1"),
+        service.cleanup_expired,
+        lambda: service.acquire("plan", "p1", "b"),
+        lambda: service.release("plan", "p1", "b"),
+    ]
+    before = watcher.snapshot().locks
+    for step in steps:
+        step()
+        seen = watcher.snapshot()
+        assert seen == service.snapshot()
+        assert seen.locks != before
+        before = seen.locks
+
+
+def test_a_change_between_the_poll_and_its_read_is_seen_by_the_next(
+    watcher: Watcher, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = LockTable.all
+
+    def change_after_reading(table: LockTable) -> tuple[lockwatch.Lock, ...]:
+        found = read(table)
+        monkeypatch.undo()
+        insert_row(url, "plan/late", "b")
+        return found
+
+    monkeypatch.setattr(LockTable, "all", change_after_reading)
+    assert watcher.snapshot().locks == ()
+    assert [lock.resource_id for lock in watcher.snapshot().locks] == ["late"]
+
+
+def test_a_watcher_goes_on_after_the_file_was_away(service: LockService, watcher: Watcher, url: str) -> None:
+    service.acquire("plan", "p1", "a")
+    before = watcher.snapshot().locks
+    path = path_of(url)
+    away = path.with_name("away.db")
+    path.rename(away)
+    for _ in range(2):
+        with pytest.raises(lockwatch.DatabaseError, match="no database file"):
+            watcher.snapshot()
+    away.rename(path)
+    assert watcher.snapshot().locks == before
+
+
+def test_a_watcher_of_a_replaced_file_says_so_once_and_shows_the_new_one(
+    service: LockService, watcher: Watcher, url: str
+) -> None:
+    service.acquire("plan", "old", "a")
+    assert len(watcher.snapshot().locks) == 1
+    service.close()
+    path = path_of(url)
+    for file in path.parent.glob("locks.db*"):
+        file.rename(file.with_name(f"old-{file.name}"))
+    lockwatch.upgrade(url)
+    insert_row(url, "plan/new", "b")
+    with pytest.raises(lockwatch.DatabaseError, match="replaced"):
+        watcher.snapshot()
+    assert [lock.resource_id for lock in watcher.snapshot().locks] == ["new"]
+
+
+def test_a_watcher_says_that_the_table_is_gone_and_comes_back_with_it(watcher: Watcher, url: str) -> None:
+    watcher.snapshot()
+    execute(url, "ALTER TABLE locks RENAME TO elsewhere")
+    for _ in range(2):
+        with pytest.raises(lockwatch.DatabaseError, match="locks"):
+            watcher.snapshot()
+    execute(url, "ALTER TABLE elsewhere RENAME TO locks")
+    assert watcher.snapshot().locks == ()
+
+
+def test_closing_the_service_leaves_a_watcher_alone_and_the_other_way_round(url: str) -> None:
+    service = lockwatch.connect(url)
+    watcher = service.watcher()
+    service.close()
+    assert watcher.snapshot().locks == ()
+    watcher.close()
+    with pytest.raises(lockwatch.LockwatchError, match="closed"):
+        watcher.snapshot()

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import lockwatch
+from lockwatch.core.model import Lock, LockSnapshot
+from lockwatch.database import HEAD_REVISION, Database
+from lockwatch.diagnostics import (
+    Check,
+    Status,
+    check_clock,
+    check_far_expiries,
+    check_journal,
+    check_schema,
+    check_stale_locks,
+    check_unreadable,
+    checks_of,
+    examine,
+    exit_code,
+    report,
+)
+from tests.support import START, Clock, execute, raw
+
+NOW = Clock()
+
+
+def _snapshot(**expiries: float | str) -> LockSnapshot:
+    """Locks by name, with their seconds left, or the text of their expiry."""
+    locks = [
+        Lock.from_row((number, "a", "plan", name, NOW.text(-600), left if isinstance(left, str) else NOW.text(left)))
+        for number, (name, left) in enumerate(expiries.items(), 1)
+    ]
+    return LockSnapshot(taken_at=START, locks=tuple(locks))
+
+
+def _found(checks: list[Check]) -> dict[str, Status]:
+    return {check.name: check.status for check in checks}
+
+
+def test_all_is_well_with_an_upgraded_database(url: str) -> None:
+    checks = examine(url)
+    names = ["Database", "Schema", "Stale locks", "Unreadable", "Expiries", "Clock", "Journal"]
+    assert _found(checks) == dict.fromkeys(names, Status.OK)
+    assert exit_code(checks) == 0
+
+
+def test_stale_locks_are_counted_and_the_oldest_named() -> None:
+    check = check_stale_locks(_snapshot(new=-5, oldest=-540, live=5, odd="soon"))
+    assert check.status is Status.WARNING
+    assert check.message == "2 not cleaned up, the oldest for 9m: plan/oldest of a (fence 2)"
+    assert "`lockwatch purge`" in (check.hint or "")
+
+
+def test_a_lock_that_expires_now_is_stale() -> None:
+    assert check_stale_locks(_snapshot(p=0)).status is Status.WARNING
+    assert check_stale_locks(_snapshot(p=0.001)).status is Status.OK
+
+
+def test_unreadable_locks_are_counted_and_the_first_named() -> None:
+    check = check_unreadable(_snapshot(**{f"p{number}": "soon" for number in range(5)}, live=5))
+    assert check.status is Status.WARNING
+    assert check.message.startswith("5 never expire: plan/p0 of a (fence 1), ")
+    assert check.message.endswith(" and 2 more")
+    assert check_unreadable(_snapshot(live=5)).status is Status.OK
+
+
+def test_an_expiry_beyond_the_greatest_ttl_is_a_warning() -> None:
+    assert check_far_expiries(_snapshot(p=3600, odd="soon")).status is Status.OK
+    check = check_far_expiries(_snapshot(p=3601))
+    assert (check.status, check.message) == (
+        Status.WARNING,
+        "1 last longer than the greatest TTL of 1h: plan/p of a (fence 1)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("skew", "status", "word"),
+    [
+        (0.0, Status.OK, "agrees"),
+        (1.0, Status.OK, "agrees"),
+        (-1.0, Status.OK, "agrees"),
+        (1.1, Status.WARNING, "1.1 s ahead of"),
+        (-90.0, Status.WARNING, "90.0 s behind"),
+    ],
+)
+def test_a_clock_more_than_a_second_off_is_a_warning(skew: float, status: Status, word: str) -> None:
+    check = check_clock(skew)
+    assert check.status is status
+    assert word in check.message
+
+
+@pytest.mark.parametrize(("mode", "status"), [("wal", Status.OK), ("delete", Status.WARNING), ("\x1b", Status.WARNING)])
+def test_without_a_write_ahead_log_there_is_a_warning(mode: str, status: Status) -> None:
+    check = check_journal(mode)
+    assert check.status is status
+    assert check.message.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("revision", "status"), [(HEAD_REVISION, Status.OK), (None, Status.WARNING), ("m9\x1b", Status.WARNING)]
+)
+def test_another_schema_than_the_newest_is_a_warning(revision: str | None, status: Status) -> None:
+    check = check_schema(revision)
+    assert check.status is status
+    assert check.message.isprintable()
+
+
+def test_the_skew_is_measured_against_this_machines_clock(url: str) -> None:
+    ahead = Clock(datetime.now(UTC) + timedelta(hours=1))
+    with lockwatch.connect(url, clock=ahead) as service:
+        checks = checks_of(Database.from_url(url), service, lambda: datetime.now(UTC))
+    assert _found(checks)["Clock"] is Status.WARNING
+
+
+def test_the_journal_mode_is_read_from_the_file(url: str) -> None:
+    with raw(url) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    assert _found(examine(url))["Journal"] is Status.WARNING
+    with raw(url) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+    assert _found(examine(url))["Journal"] is Status.OK
+
+
+def test_a_table_that_is_not_adopted_is_a_warning_that_names_the_upgrade(url: str) -> None:
+    execute(url, "DROP TABLE lockwatch_version")
+    schema = next(check for check in examine(url) if check.name == "Schema")
+    assert schema.status is Status.WARNING
+    assert "`lockwatch db upgrade`" in (schema.hint or "")
+
+
+def test_a_missing_file_is_a_failure_and_ends_the_questions(tmp_path: Path) -> None:
+    (check,) = examine(f"sqlite:///{tmp_path / 'missing.db'}")
+    assert (check.name, check.status) == ("Database", Status.FAILURE)
+
+
+def test_a_file_that_is_no_database_is_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "text.db"
+    path.write_text("no database\n" * 500)
+    (check,) = examine(f"sqlite:///{path}")
+    assert (check.name, check.status) == ("Database", Status.FAILURE)
+
+
+def test_a_missing_table_is_a_failure_of_the_schema(url: str) -> None:
+    execute(url, "DROP TABLE locks")
+    checks = examine(url)
+    assert _found(checks) == {"Database": Status.OK, "Schema": Status.FAILURE}
+    assert "`lockwatch db upgrade`" in checks[-1].message
+
+
+def test_a_default_file_that_cannot_be_made_is_a_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr("lockwatch.settings.default_database", lambda: tmp_path / "file" / "locks.db")
+    (check,) = examine()
+    assert (check.name, check.status) == ("Database", Status.FAILURE)
+
+
+def test_a_database_that_stays_locked_is_a_failure(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lockwatch.database.BUSY_TIMEOUT_SECS", 0.05)
+    with raw(url) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("BEGIN EXCLUSIVE")
+        checks = examine(url)
+    assert _found(checks) == {"Database": Status.FAILURE}
+
+
+def test_the_worst_check_is_the_exit_code() -> None:
+    ok, warning, failure = (Check(name="x", status=status, message="") for status in Status)
+    assert [exit_code(checks) for checks in ([ok], [ok, warning, ok], [warning, failure, ok])] == [0, 1, 2]
+
+
+def test_a_report_has_hints_below_what_they_belong_to() -> None:
+    checks = [
+        Check(name="Long name", status=Status.WARNING, message="what is", hint="what to do"),
+        Check(name="B", status=Status.OK, message="fine"),
+    ]
+    assert report(checks) == [
+        "WARNING  Long name  what is",
+        "                    what to do",
+        "OK       B          fine",
+    ]

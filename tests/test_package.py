@@ -1,0 +1,73 @@
+"""The package as a whole: what it offers, and what an import of it costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lockwatch
+from lockwatch.version import __version__
+from tests.support import ROOT
+
+REFERENCE = {
+    "DEFAULT_LOCK_TTL_SECS",
+    "MAX_LOCK_TTL_SECS",
+    "MIN_LOCK_TTL_SECS",
+    "Lock",
+    "LockConflictError",
+    "LockExpiredError",
+    "LockService",
+    "LockSnapshot",
+    "LockwatchError",
+    "DatabaseError",
+    "ValidationError",
+    "connect",
+}
+
+
+def test_every_name_that_is_offered_exists() -> None:
+    assert set(lockwatch.__all__) >= REFERENCE
+    assert all(getattr(lockwatch, name) is not None for name in lockwatch.__all__)
+
+
+def test_a_name_that_is_not_offered_does_not_exist() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
+        _ = lockwatch.Nonsense
+    with pytest.raises(ImportError):
+        exec("from lockwatch import Nonsense")  # noqa: S102 the statement is the subject
+
+
+def _modules_after(statement: str) -> set[str]:
+    script = f"""
+import sys
+from pathlib import Path
+before = set(sys.modules)
+{statement}
+print(*{{name.partition('.')[0] for name in set(sys.modules) - before}})
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+    return set(ended.stdout.split())
+
+
+def test_importing_the_package_imports_no_database_and_no_front_end() -> None:
+    heavy = {"sqlalchemy", "alembic", "textual", "typer", "rich", "platformdirs", "sqlite3"}
+    assert not _modules_after("import lockwatch; lockwatch.__all__") & heavy
+
+
+def test_using_the_lock_core_imports_no_front_end_and_no_alembic() -> None:
+    loaded = _modules_after("from lockwatch import *; connect('sqlite:///x.db')")
+    assert not loaded & {"alembic", "textual", "typer", "rich", "platformdirs"}
+    assert "sqlalchemy" in loaded
+
+
+def test_the_package_is_typed() -> None:
+    assert Path(lockwatch.__file__).with_name("py.typed").is_file()
+
+
+def test_the_version_is_a_version() -> None:
+    assert all(part.isdigit() for part in __version__.split(".")[:2])
