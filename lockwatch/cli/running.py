@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lockwatch.cli.options import DatabaseOption, OwnerOption, ResourceArgument, TtlOption, chosen
-from lockwatch.cli.settling import DEFAULT_TTL
+from lockwatch.core.model import DEFAULT_LOCK_TTL_SECS
 
 
 def add_verbs(app: typer.Typer) -> None:
@@ -20,7 +20,7 @@ def run(
     ctx: typer.Context,
     resource: ResourceArgument,
     command: Annotated[list[str], typer.Argument(metavar="COMMAND", help="What to run.", show_default=False)],
-    ttl: TtlOption = DEFAULT_TTL,
+    ttl: TtlOption = DEFAULT_LOCK_TTL_SECS,
     wait: Annotated[
         float, typer.Option("--wait", metavar="SECONDS", help="How long to wait for another holder.")
     ] = 0.0,

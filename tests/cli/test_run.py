@@ -107,11 +107,8 @@ def test_what_cannot_be_run_is_told_in_one_line_and_leaves_no_lock(
 def test_a_file_that_is_no_program_is_told_so(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "data").write_bytes(b"\0\1\2\3")
     (tmp_path / "data").chmod(stat.S_IRWXU)
-    answer = run(url, "plan/p1", "--", str(tmp_path / "data"))
-    assert (answer.returncode, answer.stderr) == (
-        126,
-        f"lockwatch: {tmp_path}/data cannot be executed: Exec format error\n",
-    )
+    assert main(["--database", url, "run", "plan/p1", "--", str(tmp_path / "data")]) == 126
+    assert capsys.readouterr().err == f"lockwatch: {tmp_path}/data cannot be executed: Exec format error\n"
 
 
 def test_a_database_that_is_not_there_gives_5(tmp_path: Path) -> None:

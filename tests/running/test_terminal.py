@@ -25,7 +25,7 @@ def test_the_command_reads_from_the_terminal(url: str) -> None:
 
 def test_ctrl_c_ends_the_command_and_the_shell_has_its_terminal_again(url: str) -> None:
     with shell(url) as sh:
-        sh.type("$RUN plan/p1 -- sh -c 'echo pid=$$.; sleep 600'; echo went-$((1 + 1))\n")
+        sh.type("$RUN plan/p1 -- sh -c 'echo pid=$$.; exec sleep 600'; echo went-$((1 + 1))\n")
         _started(sh)
         sh.type("\x03")
         assert "went-2" not in sh.expect("$ ")
@@ -37,7 +37,7 @@ def test_ctrl_c_ends_the_command_and_the_shell_has_its_terminal_again(url: str) 
 @pytest.mark.parametrize("script", ["sh", "bash"])
 def test_ctrl_c_ends_a_script_too_that_runs_lockwatch(url: str, script: str) -> None:
     with shell(url) as sh:
-        sh.type(f"{script} -c '$RUN plan/p1 -- sh -c \"echo pid=\\$\\$.; sleep 600\"; echo went-$((1 + 1))'\n")
+        sh.type(f"{script} -c '$RUN plan/p1 -- sh -c \"echo pid=\\$\\$.; exec sleep 600\"; echo went-$((1 + 1))'\n")
         _started(sh)
         sh.type("\x03")
         assert "went-2" not in sh.expect("$ ")
@@ -46,9 +46,13 @@ def test_ctrl_c_ends_a_script_too_that_runs_lockwatch(url: str, script: str) -> 
 
 
 def test_a_second_ctrl_c_reaches_a_command_that_withstood_the_first(url: str) -> None:
-    script = "'trap \"echo once; trap - INT\" INT; echo pid=$$.; while :; do sleep 0.1; done'"
+    program = (
+        "import os, signal, time; "
+        'signal.signal(signal.SIGINT, lambda *_: (print("once"), signal.signal(signal.SIGINT, signal.SIG_DFL))); '
+        'print(f"pid={os.getpid()}."); time.sleep(600)'
+    )
     with shell(url) as sh:
-        sh.type(f"$RUN plan/p1 -- sh -c {script}\n")
+        sh.type(f"$RUN plan/p1 -- $PYTHON -u -c '{program}'\n")
         _started(sh)
         sh.type("\x03")
         sh.expect("once")
@@ -127,7 +131,7 @@ def test_what_was_lost_while_it_was_stopped_never_goes_on(url: str, lost: str) -
 
 def test_the_shell_that_hangs_up_takes_the_command_with_it(url: str) -> None:
     with shell(url) as sh:
-        sh.type("$RUN plan/p1 --ttl 60 -- sh -c 'echo pid=$$.; sleep 600'\n")
+        sh.type("$RUN plan/p1 --ttl 60 -- sh -c 'echo pid=$$.; exec sleep 600'\n")
         child = _started(sh)
     wait_until(lambda: not is_running(child))
     wait_until(lambda: not rows(url))

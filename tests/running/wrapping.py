@@ -108,6 +108,7 @@ class Shell:
             "TERM": "dumb",
             "HISTFILE": "",
             "LC_ALL": "C",
+            "PYTHON": sys.executable,
             "RUN": " ".join((*LOCKWATCH, "run")),
         }
         self.pid, self._terminal = pty.fork()
