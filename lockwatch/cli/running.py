@@ -27,15 +27,16 @@ def run(
     owner: OwnerOption = None,
     database: DatabaseOption = None,
 ) -> int:
-    """Run a command while its lock is held: `lockwatch run plan/nightly --ttl 60 --wait 30 -- make deploy`.
+    """Run a command under a lock, and never without it.
 
-    The lock is renewed until the command ends, then released. Should it be lost, the command and all of its process
-    group get SIGTERM, and soon SIGKILL: before the lock's own end, and within a second if it was taken away. Signals
-    are passed on. The command has LOCKWATCH_RESOURCE, LOCKWATCH_OWNER and LOCKWATCH_FENCE in its environment. Who
-    has the lock already under the same --owner shares it.
+    As in `lockwatch run plan/nightly --ttl 60 --wait 30 -- make deploy`. The lock is renewed until the command ends,
+    then released, whatever the command left in the background. If it is lost, all of the command's process group gets
+    SIGTERM, then SIGKILL: before the lock's own end, and within a second if it was taken away. Signals are passed on;
+    a command that ignores them goes on. It has LOCKWATCH_RESOURCE, LOCKWATCH_OWNER and LOCKWATCH_FENCE in its
+    environment. Who holds the lock already as the same --owner shares it.
 
-    Exit codes: the command's own, or 128 and the number of the signal that ended it; 3 held by another, 4 lost;
-    126 not executable, 127 not found.
+    Exit codes: the command's own, or 128 and the number of the signal that ended it; 2 usage, 3 held by another,
+    4 lost, 5 database, 126 not executable, 127 not found.
     """
     from lockwatch.cli.naming import parse
     from lockwatch.running.supervisor import CtrlCError
