@@ -99,7 +99,7 @@ class Database:
 
         Its connections are not pooled, and never create the file. Who only reads does so in AUTOCOMMIT.
         """
-        engine = create_engine("sqlite://", creator=lambda: self._connect("rw", BUSY_TIMEOUT_SECS), poolclass=NullPool)
+        engine = create_engine("sqlite://", creator=self._connect_if_there, poolclass=NullPool)
         event.listen(engine, "connect", lambda driver, _record: SQLITE.prepare(driver, utc_now))
         event.listen(engine, "begin", _begin)
         return engine
@@ -168,6 +168,10 @@ class Database:
                 raise
             return False
         return True
+
+    def _connect_if_there(self) -> sqlite3.Connection:
+        self.identity()  # it says more of a file that is missing than the driver does
+        return self._connect("rw", BUSY_TIMEOUT_SECS)
 
     def _connect(self, mode: str, timeout: float) -> sqlite3.Connection:
         return sqlite3.connect(

@@ -23,6 +23,13 @@ VERBS = [
     ("release", "plan/p1", "--fence", "1"),
     ("purge",),
     ("purge", "--dry-run"),
+    ("run", "plan/p1", "--", "false"),
+    ("plans", "list"),
+    ("plans", "show", "p1"),
+    ("plans", "create", "import", "--project", "shop"),
+    ("plans", "start", "p1"),
+    ("plans", "fail", "p1", "--reason", "x"),
+    ("plans", "recover"),
     ("db", "upgrade"),
 ]
 """All that needs a database, except `db current` and `diagnostics`, whose answer a bad one is."""
@@ -114,7 +121,7 @@ def test_a_fence_that_is_no_number_of_ours_settles_nothing(cli: Cli, url: str, f
 
 
 @pytest.mark.parametrize("bad", BAD_URLS)
-@pytest.mark.parametrize("call", [("list",), ("diagnostics",), ("db", "upgrade"), ("db", "current")])
+@pytest.mark.parametrize("call", [("list",), ("plans", "list"), ("diagnostics",), ("db", "upgrade"), ("db", "current")])
 def test_a_bad_url_is_a_usage_error_that_holds_no_password(cli: Cli, call: tuple[str, ...], bad: str) -> None:
     before_verb, after_verb = cli("--database", bad, *call), cli(*call, "--database", bad)
     assert before_verb == after_verb
@@ -225,6 +232,7 @@ def read_only() -> Iterator[str]:
         ("release", "plan/p1", "--owner", "a"),
         ("release", "plan/p1", "--fence", "1"),
         ("purge",),
+        ("run", "plan/p3", "--", "false"),
         ("db", "upgrade"),
     ],
     ids=" ".join,

@@ -13,6 +13,8 @@ VERBS = (
     "renew",
     "release",
     "purge",
+    "run",
+    "plans",
     "diagnostics",
     "demo",
     "db",

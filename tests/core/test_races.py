@@ -13,7 +13,7 @@ import pytest
 
 import lockwatch
 from lockwatch import LockService
-from lockwatch.core.service import MAX_LOST_RACES
+from lockwatch.core.acquiring import MAX_LOST_RACES
 from lockwatch.core.table import LockTable
 from tests.support import LONG_AGO, Clock, age, execute, insert_row, meet, raw, row, rows, together
 
