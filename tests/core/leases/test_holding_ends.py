@@ -60,7 +60,7 @@ def test_a_thread_that_cannot_start_leaves_no_row_and_stops_no_later_hold(
 
 
 def test_a_callback_thread_that_cannot_start_does_not_stop_the_watchdog(
-    service: lockwatch.LockService, times: Times, monkeypatch: pytest.MonkeyPatch
+    service: lockwatch.LockService, times: Times, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     real = threading.Thread.start
 
@@ -77,6 +77,7 @@ def test_a_callback_thread_that_cannot_start_does_not_stop_the_watchdog(
             assert lease.lost.wait(PATIENCE_SECS)
         times.advance(2 * TTL)
         assert longer.lost.wait(PATIENCE_SECS)
+    assert "on_lost of plan/p1 was not called" in caplog.text
 
 
 def test_a_heartbeat_in_flight_during_the_release_writes_nothing_later(

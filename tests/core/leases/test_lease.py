@@ -176,6 +176,39 @@ def test_a_renewal_that_is_answered_after_the_deadline_revives_nothing_and_its_r
     assert _lost_for(lease, LossReason.UNREACHABLE)
 
 
+def test_a_renewal_that_is_answered_too_late_revives_nothing_before_any_watchdog_looked(
+    url: str, service: lockwatch.LockService, times: Times, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lockwatch.core.keeper.LeaseKeeper._watch", lambda _keeper: float("inf"))
+    barrier = hold_up_heartbeat(monkeypatch, "extend", after=True)
+    with raising(lockwatch.LockExpiredError), service.hold("plan", "p1", "a", ttl_seconds=TTL) as lease:
+        times.advance(BEAT)
+        assert barrier.reached.wait(PATIENCE_SECS)
+        times.advance(TTL - BEAT)
+        barrier.opened.set()
+        assert lease.lost.wait(PATIENCE_SECS)
+        assert eventually(lambda: row(url, "plan/p1") is None)
+
+
+@pytest.mark.parametrize("method", ["insert", "extend"])
+def test_a_lease_counts_from_before_it_was_asked_for(
+    service: lockwatch.LockService, times: Times, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = getattr(LockTable, method)
+
+    def slow(*arguments: object) -> object:
+        answer = real(*arguments)
+        times.elapsed += 2
+        return answer
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LockTable, method, slow)
+        with service.hold("plan", "p1", "a", ttl_seconds=TTL) as lease:
+            if method == "extend":
+                times.advance(BEAT)
+            assert eventually(lambda: lease.remaining() == TTL - 2)
+
+
 def test_check_finds_out_by_the_clock_before_any_thread_does(
     service: lockwatch.LockService, times: Times, monkeypatch: pytest.MonkeyPatch
 ) -> None:
