@@ -29,6 +29,7 @@ import os, signal, sys, threading, time
 from lockwatch import LockRuntime
 from tests.support import row
 url = sys.argv[1]
+signal.signal(signal.SIGTERM, signal.SIG_DFL)  # where coverage is measured there is another handler
 runtime = LockRuntime(url, owner_id="me", grace_seconds=float(sys.argv[2]))
 def ready():
     print("ready", flush=True)
