@@ -116,15 +116,14 @@ class Acquirer:
         raise never_at_rest(request.key)
 
     def _wait_until_free(self, request: Request, conflict: LockConflictError, give_up_at: float) -> None:
-        holder, now = conflict.holder, conflict.now
         while (left := give_up_at - self._monotonic()) > 0:
-            self.pause(min(left, _until_next_look(holder, now)))
+            self.pause(min(left, _until_next_look(conflict.holder, conflict.now)))
             with self._tables.use() as table:
                 found = table.find(request.key)
             if found is None or not _keeps_out(request, *found):
                 return
-            holder, now = found
-        raise LockConflictError(holder, now)
+            conflict = LockConflictError(*found)
+        raise conflict
 
     def pause(self, seconds: float) -> None:
         """Wait: the one place in a call where nothing is lost when a signal's exception ends it.
