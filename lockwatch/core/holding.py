@@ -144,7 +144,11 @@ def heartbeat_interval(heartbeat_seconds: float | None, ttl_seconds: float) -> f
     return heartbeat_seconds
 
 
-def new_owner() -> str:
-    """An owner id that nobody else has: `host:pid:random`."""
+def new_owner(worker: str | None = None) -> str:
+    """An owner id that nobody else has: `worker:random`, or `host:pid:random` if the worker has no name."""
+    return f"{worker or _this_process()}:{secrets.token_hex(4)}"
+
+
+def _this_process() -> str:
     host = "".join(character for character in socket.gethostname() if character.isprintable()).strip()
-    return f"{host[:200] or 'host'}:{os.getpid()}:{secrets.token_hex(4)}"
+    return f"{host[:200] or 'host'}:{os.getpid()}"

@@ -8,16 +8,17 @@ from lockwatch.core.timestamps import utc_now
 from lockwatch.plans.service import PlanLifecycleService
 
 
-def connect(url: str | None = None, *, clock: Clock = utc_now) -> PlanLifecycleService:
+def connect(url: str | None = None, *, clock: Clock = utc_now, worker: str | None = None) -> PlanLifecycleService:
     """A service of plans, with a lock service of its own on the same database; close it, or use it in a `with`.
 
     Args:
         url: see `lockwatch.connect`.
         clock: aware now, for tests.
+        worker: who this is to those who watch the locks; see `PlanLifecycleService`.
 
     Raises:
-        ValidationError: the URL breaks a rule.
+        ValidationError: the URL or the worker's name breaks a rule.
         DatabaseError: the default file cannot be made or upgraded.
     """
     locks = database.connect(url, clock=clock)
-    return PlanLifecycleService(locks, database.locate(url).transactional_engine())
+    return PlanLifecycleService(locks, database.locate(url).transactional_engine(), worker=worker)

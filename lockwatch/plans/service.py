@@ -23,7 +23,8 @@ from typing import Final, Self, TypeAlias
 from sqlalchemy import Connection, Engine
 
 from lockwatch.core.errors import LockConflictError, LockwatchError
-from lockwatch.core.model import DEFAULT_LOCK_TTL_SECS, validate_name
+from lockwatch.core.holding import new_owner
+from lockwatch.core.model import DEFAULT_LOCK_TTL_SECS, MAX_NAME_LENGTH, validate_name
 from lockwatch.core.service import LockService
 from lockwatch.core.text import clean
 from lockwatch.plans.errors import PlanConstrainedError, PlanExistsError, PlanNotFoundError, PlanTransitionError
@@ -35,6 +36,9 @@ from lockwatch.plans.turn import TRANSITION_TTL_SECS, Terms, Turn, guarded, take
 
 Work: TypeAlias = Callable[[PlanLease], object]
 """What a phase does, under a lease that it can `check()`, and `guard(connection)` its own writes with."""
+
+MAX_WORKER_LENGTH: Final = MAX_NAME_LENGTH - 9
+"""Longest name of a worker, in characters: `:random` comes after it in an owner id."""
 
 
 class PlanLifecycleService:
@@ -48,11 +52,14 @@ class PlanLifecycleService:
         locks: the lock service on the same database; its clock gives the moments that are written.
         engine: of the same database, with transactions that may write from their start on; see
             `lockwatch.plans.connect`.
+        worker: who this is to those who watch the locks: each call's owner is `worker:random`, or
+            `host:pid:random` if not given.
     """
 
-    def __init__(self, locks: LockService, engine: Engine) -> None:
+    def __init__(self, locks: LockService, engine: Engine, *, worker: str | None = None) -> None:
         self.locks: Final = locks
         self._store = PlanStore(engine)
+        self._worker = None if worker is None else validate_name("worker", worker, MAX_WORKER_LENGTH)
 
     def is_available(self) -> bool:
         """Whether the database has the tables of plans, and they are lockwatch's."""
@@ -67,7 +74,8 @@ class PlanLifecycleService:
         validate_name("name", name)
         validate_name("project_id", project_id)
         plan_id = validate_name("plan_id", secrets.token_hex(6) if plan_id is None else plan_id)
-        with self.locks.hold("plan", plan_id, ttl_seconds=TRANSITION_TTL_SECS) as lease:
+        owner_id = new_owner(self._worker)
+        with self.locks.hold("plan", plan_id, owner_id, ttl_seconds=TRANSITION_TTL_SECS) as lease:
             now = self.locks.now()
             insert_new = partial(_insert_new, _new(plan_id, project_id, name, now), now)
             return guarded(self._store, PlanLease(lease), insert_new)
@@ -102,7 +110,7 @@ class PlanLifecycleService:
         Raises:
             PlanTransitionError: not queued, or an action.
         """
-        with self._turn(plan_id, Operation.START, Terms(wait_seconds=wait_seconds)) as turn:
+        with self._turn(plan_id, Operation.START, wait_seconds) as turn:
             return turn.start(is_manual=True)
 
     def complete(self, plan_id: str, *, wait_seconds: float = 0) -> Plan:
@@ -174,8 +182,7 @@ class PlanLifecycleService:
             PlanTransitionError: not queued, or an action.
             LockExpiredError: a lease was lost before the end was written.
         """
-        terms = Terms(ttl_seconds=ttl_seconds, wait_seconds=wait_seconds)
-        with self._turn(plan_id, Operation.START, terms) as turn:
+        with self._turn(plan_id, Operation.START, wait_seconds, ttl_seconds) as turn:
             turn.start(is_manual=False)
             try:
                 work(turn.lease)
@@ -186,41 +193,49 @@ class PlanLifecycleService:
 
     def find_abandoned(self) -> tuple[PlanRun, ...]:
         """The runs of `run_phase` that have not ended and whose lease is gone: nobody is there to end them."""
-        return tuple(run for run in self._store.open_runs() if not self._is_alive(run))
+        return tuple(run for run in self._store.open_runs() if self._has_lost_its_lease(run))
 
     def count_abandoned(self) -> int:
         """How many plans are processing without anybody there to end it."""
         return len(self.find_abandoned())
 
-    def recover_abandoned(self) -> tuple[Plan, ...]:
+    def recover_abandoned(self, *, grace_seconds: float = 0) -> tuple[Plan, ...]:
         """Make abandoned plans errored, so that they can be retried: those that it made so.
 
         Their error names who left them. A plan that somebody else recovers at the same time is left to them.
+
+        Args:
+            grace_seconds: for how long a stale lock is left alone first, for a person to see it. To recover its plan
+                takes its place; one that a person has purged is waited for no longer.
         """
-        recovered = (self._recover(run) for run in self.find_abandoned())
+        left = [run for run in self.find_abandoned() if self._has_lost_its_lease(run, grace_seconds)]
+        recovered = (self._recover(run) for run in left)
         return tuple(plan for plan in recovered if plan)
 
     def close(self) -> None:
         """Close the lock service that it works with."""
         self.locks.close()
 
-    def _turn(self, plan_id: str, operation: Operation, terms: Terms) -> AbstractContextManager[Turn]:
+    def _turn(
+        self, plan_id: str, operation: Operation, wait_seconds: float = 0, ttl_seconds: float = TRANSITION_TTL_SECS
+    ) -> AbstractContextManager[Turn]:
+        terms = Terms(owner_id=new_owner(self._worker), ttl_seconds=ttl_seconds, wait_seconds=wait_seconds)
         return take_turn(self.locks, self._store, validate_name("plan_id", plan_id), operation, terms)
 
     def _end(self, plan_id: str, operation: Operation, reason: str | None, wait_seconds: float) -> Plan:
-        with self._turn(plan_id, operation, Terms(wait_seconds=wait_seconds)) as turn:
+        with self._turn(plan_id, operation, wait_seconds) as turn:
             return turn.end(operation, reason)
 
-    def _is_alive(self, run: PlanRun) -> bool:
+    def _has_lost_its_lease(self, run: PlanRun, at_least_seconds_ago: float = 0) -> bool:
         lock = self.locks.get("plan", run.plan_id)
         if lock is None or (lock.id, lock.owner_id) != (run.fence, run.owner_id):
-            return False
-        return not lock.is_expired(self.locks.now())
+            return True
+        return lock.remaining(self.locks.now()) <= -at_least_seconds_ago
 
     def _recover(self, run: PlanRun) -> Plan | None:
         reason = f"abandoned: {clean(run.owner_id)} (fence {run.fence}) was gone before its {run.phase} had ended"
         try:
-            with self._turn(run.plan_id, Operation.FAIL, Terms()) as turn:
+            with self._turn(run.plan_id, Operation.FAIL) as turn:
                 if self._store.runs(run.plan_id)[-1:] != (run,):
                     return None
                 return turn.end(Operation.FAIL, reason, RunOutcome.ABANDONED)

@@ -1,6 +1,6 @@
 """A turn: one plan under its lock, read under it, and moved on by writes that its lease guards.
 
-1. Take the plan's lock, under an owner that nobody else has: two calls in one process exclude each other too.
+1. Take the plan's lock, under an owner that no other call has: two calls in one process exclude each other too.
 2. Read the plan, and see whether the operation is allowed.
 3. If it changes the project, take the project's lock, always after the plan's. Refused: give the plan's back.
 4. In one short transaction: guard, then change the very row that was read, with its run.
@@ -18,7 +18,6 @@ from typing import Final
 from sqlalchemy import Connection
 
 from lockwatch.core.errors import DatabaseBusyError, LockExpiredError
-from lockwatch.core.holding import new_owner
 from lockwatch.core.lease import Lease
 from lockwatch.core.monotonic import elapsed
 from lockwatch.core.service import LockService
@@ -36,10 +35,11 @@ WRITE_TRIES: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """For how many seconds a lock is taken, and how long its holder is waited for."""
+    """For whom and for how many seconds a lock is taken, and how long its holder is waited for."""
 
-    ttl_seconds: float = TRANSITION_TTL_SECS
-    wait_seconds: float = 0.0
+    owner_id: str
+    ttl_seconds: float
+    wait_seconds: float
 
 
 class Turn:
@@ -141,7 +141,7 @@ def guarded(store: PlanStore, lease: PlanLease, write: Callable[[Connection], Pl
 def _take_locks(
     held: ExitStack, locks: LockService, store: PlanStore, plan_id: str, operation: Operation, terms: Terms
 ) -> tuple[Plan, PlanLease]:
-    owner, begun = new_owner(), elapsed()
+    owner, begun = terms.owner_id, elapsed()
 
     def take(resource_type: str, resource_id: str, wait_seconds: float) -> Lease:
         hold = locks.hold(resource_type, resource_id, owner, ttl_seconds=terms.ttl_seconds, wait_seconds=wait_seconds)

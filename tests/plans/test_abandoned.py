@@ -73,6 +73,12 @@ def abandoned(plans: PlanLifecycleService, url: str, clock: Clock) -> str:
     return owners[0]
 
 
+def leave_its_lock(url: str, acquired_at: str, expires_at: str) -> None:
+    """Put the row of the run's lease back, as a killed process leaves it."""
+    left = "INSERT OR REPLACE INTO locks SELECT fence, owner_id, 'plan', plan_id, ?, ? FROM plan_runs"
+    execute(url, left, (acquired_at, expires_at))
+
+
 @pytest.mark.usefixtures("abandoned")
 @pytest.mark.parametrize("left", ["an expired row", "no row", "a row of another grant"])
 def test_a_run_is_abandoned_when_its_very_lease_is_gone_or_expired(
@@ -83,11 +89,7 @@ def test_a_run_is_abandoned_when_its_very_lease_is_gone_or_expired(
     elif left == "a row of another grant":
         plans.locks.acquire("plan", "p1", "other")
     else:
-        execute(
-            url,
-            "INSERT OR REPLACE INTO locks SELECT fence, owner_id, 'plan', plan_id, ?, ? FROM plan_runs",
-            (clock.text(-60), clock.text(0)),
-        )
+        leave_its_lock(url, clock.text(-60), clock.text(0))
     (run,) = plans.find_abandoned()
     assert (run.plan_id, run.phase, run.is_open) == ("p1", Phase.EXECUTE, True)
     assert plans.count_abandoned() == 1
@@ -101,6 +103,27 @@ def test_a_plan_that_somebody_holds_is_left_alone_until_it_is_free(plans: PlanLi
     assert (rows(url), stage(url)) == (before, ("execute", "processing"))
     plans.locks.release("plan", "p1", "operator")
     assert [plan.id for plan in plans.recover_abandoned()] == ["p1"]
+
+
+@pytest.mark.usefixtures("abandoned")
+def test_a_stale_lock_may_be_left_to_be_seen_for_a_while_before_its_plan_is_recovered(
+    plans: PlanLifecycleService, url: str, clock: Clock
+) -> None:
+    leave_its_lock(url, clock.text(-600), clock.text(-299))
+    before = rows(url)
+    assert (plans.count_abandoned(), plans.recover_abandoned(grace_seconds=300)) == (1, ())
+    assert (rows(url), stage(url)) == (before, ("execute", "processing"))
+    clock.advance(1)
+    assert [plan.id for plan in plans.recover_abandoned(grace_seconds=300)] == ["p1"]
+
+
+@pytest.mark.usefixtures("abandoned")
+def test_a_plan_whose_stale_lock_was_purged_is_recovered_without_grace(
+    plans: PlanLifecycleService, url: str, clock: Clock
+) -> None:
+    leave_its_lock(url, clock.text(-60), clock.text(0))
+    assert all(outcome.is_done for outcome in plans.locks.purge_exact(plans.locks.snapshot().stale))
+    assert [plan.id for plan in plans.recover_abandoned(grace_seconds=1e6)] == ["p1"]
 
 
 def test_what_was_recovered_says_so_in_plan_and_run(plans: PlanLifecycleService, abandoned: str, clock: Clock) -> None:

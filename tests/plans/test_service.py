@@ -10,6 +10,8 @@ from datetime import timedelta
 import pytest
 
 import lockwatch
+from lockwatch import plans as planning
+from lockwatch.core.holding import Hold
 from lockwatch.core.service import LockService
 from lockwatch.plans import Phase, PlanExistsError, PlanLifecycleService, PlanNotFoundError, PlanState, RunOutcome
 from lockwatch.plans.model import MAX_REASON_LENGTH
@@ -51,6 +53,33 @@ def test_names_keep_to_the_rules_of_the_core(plans: PlanLifecycleService, name: 
         with pytest.raises(lockwatch.ValidationError):
             call()
     assert plans.list() == ()
+
+
+@pytest.mark.parametrize("name", ["", " x", "a\nb", "x" * 247, 7])
+def test_a_worker_of_a_name_that_makes_no_owner_is_refused(url: str, name: str) -> None:
+    with pytest.raises(lockwatch.ValidationError, match="worker"):
+        planning.connect(url, worker=name)
+
+
+def test_each_call_of_a_named_worker_is_an_owner_of_its_own_that_says_whose_it_is(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owners: list[str] = []
+    name = "worker-3@build-1:4242".ljust(246, "x")
+    with planning.connect(url, worker=name) as plans:
+        hold = plans.locks.hold
+
+        def recorded(resource_type: str, resource_id: str, owner_id: str, **options: float) -> Hold:
+            owners.append(owner_id)
+            return hold(resource_type, resource_id, owner_id, **options)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(plans.locks, "hold", recorded)
+        plans.create("plan", "shop", "p1")
+        plans.advance("p1")
+        plans.run_phase("p1", lambda lease: owners.append(lease.lock.owner_id))
+    assert [owner.rpartition(":")[0] for owner in owners] == [name] * 4
+    assert owners[2] == owners[3]
+    assert len(set(owners)) == 3
 
 
 @pytest.mark.parametrize("reason", ["", " \n", None, 7])
