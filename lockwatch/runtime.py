@@ -1,6 +1,6 @@
 """The application container: what a process does about its locks when it starts and when it ends.
 
-1. At its start, expired locks are cleared away.
+1. At its start, expired locks are cleared away, unless it is told to leave them.
 2. At its end, whatever brings it about, nothing more is acquired, and every lease is marked as lost (shutting down).
 3. Bodies that work under leases get some seconds to end. What ends them in the main thread is the exception that a
    signal raises there; elsewhere they look at their lease.
@@ -56,6 +56,7 @@ class LockRuntime:
         owner_id: who this process is to the locks; `host:pid:random` if not given.
         grace_seconds: how long bodies under a lease get to end.
         heeds_signals: False where something else does.
+        clears_up: False where expired locks are left for people to see and to purge.
 
     Raises:
         ValidationError: the URL or the owner breaks a rule.
@@ -68,11 +69,13 @@ class LockRuntime:
         owner_id: str | None = None,
         grace_seconds: float = SHUT_DOWN_GRACE_SECS,
         heeds_signals: bool = True,
+        clears_up: bool = True,
     ) -> None:
         self.owner_id: Final = new_owner() if owner_id is None else validate_name("owner_id", owner_id)
         self._database = database
         self._grace_seconds = grace_seconds
         self._heeds_signals = heeds_signals
+        self._clears_up = clears_up
         self._service: LockService | None = None
         self._pid = 0
         self._chain = SignalChain(self._take)
@@ -101,7 +104,8 @@ class LockRuntime:
             raise LockwatchError("a runtime can be entered once")
         self._service = self._database if isinstance(self._database, LockService) else connect(self._database)
         try:
-            self._clean_up()
+            if self._clears_up:
+                self._clean_up()
         except BaseException:
             self._service.close()
             raise

@@ -91,6 +91,13 @@ def test_the_start_clears_expired_locks_away(url: str) -> None:
         assert rows(url) == []
 
 
+def test_a_start_may_leave_expired_locks_to_be_seen(url: str) -> None:
+    insert_row(url, "plan/old")
+    with LockRuntime(url, clears_up=False):
+        pass
+    assert row(url, "plan/old")
+
+
 def test_a_database_that_is_busy_at_the_start_is_cleaned_up_by_whoever_comes_next(
     url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
