@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.running.wrapping import Shell, handles, is_running, shell, wait_until
+from tests.running.wrapping import Shell, handles, is_running, is_stopped, shell, wait_until
 from tests.support import age, execute, row, rows
 
 ASK = "'echo asking; read answer; echo got-$answer; exit 5'"
@@ -48,7 +48,7 @@ def test_ctrl_c_ends_a_script_too_that_runs_lockwatch(url: str, script: str) -> 
 def test_a_second_ctrl_c_reaches_a_command_that_withstood_the_first(url: str) -> None:
     program = (
         "import os, signal, time; "
-        'signal.signal(signal.SIGINT, lambda *_: (print("once"), signal.signal(signal.SIGINT, signal.SIG_DFL))); '
+        'signal.signal(signal.SIGINT, lambda *_: (signal.signal(signal.SIGINT, signal.SIG_DFL), print("once"))); '
         'print(f"pid={os.getpid()}."); time.sleep(600)'
     )
     with shell(url) as sh:
@@ -79,8 +79,8 @@ def test_ctrl_c_while_it_waits_for_the_lock_inserts_nothing(url: str) -> None:
 
 def test_ctrl_z_stops_it_and_fg_goes_on_under_a_renewed_lock(url: str) -> None:
     with shell(url) as sh:
-        sh.type(f"$RUN plan/p1 --ttl 60 -- sh -c {ASK}; echo code=$?\n")
-        sh.expect("asking\n")
+        sh.type("$RUN plan/p1 --ttl 60 -- sh -c 'echo pid=$$.; read answer; echo got-$answer'\n")
+        _started(sh)
         sh.type("\x1a")
         sh.expect("Stopped")
         sh.expect("$ ")
@@ -94,7 +94,7 @@ def test_ctrl_z_stops_it_and_fg_goes_on_under_a_renewed_lock(url: str) -> None:
 
 def test_a_command_in_the_background_that_asks_waits_for_fg(url: str) -> None:
     with shell(url) as sh:
-        sh.type(f"$RUN plan/p1 --ttl 60 -- sh -c {ASK} &\n")
+        sh.type(f"set -b; $RUN plan/p1 --ttl 60 -- sh -c {ASK} &\n")
         sh.expect("asking\n")
         sh.type("\n")
         sh.expect("Stopped")
@@ -142,7 +142,7 @@ def _started(sh: Shell) -> int:
     sh.expect("pid=")
     sh.expect("\npid=")
     child = int(sh.expect("."))
-    wait_until(lambda: sh.foreground() == child)
+    wait_until(lambda: sh.foreground() == child and not is_stopped(child))
     return child
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from tests.support import ROOT
 
-DEADLINE_SECS: Final = 60.0
+DEADLINE_SECS: Final = 45.0
 LOCKWATCH: Final = (sys.executable, "-m", "lockwatch")
 TTL: Final = ("--ttl", "60")
 STUBBORN: Final = """
@@ -77,8 +77,17 @@ def end_of(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 def is_running(pid: int) -> bool:
     """Whether there is such a process, and it is no zombie."""
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
-    return bool(state.strip()) and not state.startswith("Z")
+    return _state(pid) not in ("", "Z")
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether such a process is stopped."""
+    return _state(pid) == "T"
+
+
+def _state(pid: int) -> str:
+    found = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return found.stdout.strip()[:1]
 
 
 def times(path: Path) -> list[float]:
