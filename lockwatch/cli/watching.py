@@ -39,9 +39,12 @@ def dashboard(
 
     with open_service(ctx, database) as service:
         service.now()  # a database that cannot be used is told here, in one line
+        from lockwatch.plans import PlanLifecycleService
         from lockwatch.tui import run
 
-        run(service, locate(chosen(ctx, database)).name, interval=interval)
+        located = locate(chosen(ctx, database))
+        plans = PlanLifecycleService(service, located.transactional_engine())
+        run(service, located.name, interval=interval, find_plan=plans.get)
     return 0
 
 

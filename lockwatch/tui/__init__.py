@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lockwatch.core.service import LockService
+    from lockwatch.tui.plan_reader import FindPlan
 
 
 def can_draw() -> bool:
@@ -17,13 +18,15 @@ def can_draw() -> bool:
     return is_terminal and os.environ.get("TERM", "dumb") not in ("", "dumb")
 
 
-def run(service: LockService, name: str, *, interval: float = 1.0) -> None:
+def run(service: LockService, name: str, *, interval: float = 1.0, find_plan: FindPlan | None = None) -> None:
     """Show the dashboard until it is quit. To be called in the main thread, on a terminal.
 
     Args:
         service: whose locks are shown and settled. It is not closed here.
         name: what the database is called on the screen; clean.
         interval: seconds between two looks at the table.
+        find_plan: gives the plan of an id, for the detail of its lock, and may raise anything: then there is none to
+            show. Called in a thread of its own. None: no plan is looked for.
 
     Raises:
         LockwatchError: the dashboard failed; the screen is restored, and the message is one line.
@@ -31,4 +34,4 @@ def run(service: LockService, name: str, *, interval: float = 1.0) -> None:
     """
     from lockwatch.tui.running import run_dashboard  # late: textual is needed nowhere else
 
-    run_dashboard(service, name, interval)
+    run_dashboard(service, name, interval, find_plan)

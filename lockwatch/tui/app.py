@@ -15,9 +15,10 @@ from lockwatch.core.service import LockService
 from lockwatch.core.state import LockState
 from lockwatch.tui.clock import Steady, steady
 from lockwatch.tui.freshness import Freshness, Link
-from lockwatch.tui.messages import Confirmed, Polled, PollFailed, Settled
+from lockwatch.tui.messages import Confirmed, PlanRead, Polled, PollFailed, Settled
 from lockwatch.tui.orders import Verb, renewal_ttl
 from lockwatch.tui.pins import Pinned, pin
+from lockwatch.tui.plan_reader import FindPlan, PlanReader
 from lockwatch.tui.poller import Poller
 from lockwatch.tui.quiet import QUIET_SECS
 from lockwatch.tui.scene import Scene
@@ -36,7 +37,10 @@ _STDIN: Final = 0
 
 
 class Dashboard(App[None]):
-    """The dashboard over one lock service. `name` is the database's, clean; `interval` in seconds."""
+    """The dashboard over one lock service. `name` is the database's, clean; `interval` in seconds.
+
+    `find_plan` gives the plan of a lock, for the detail; None: no plan is looked for.
+    """
 
     CSS_PATH = "app.tcss"
     TITLE = "lockwatch"
@@ -50,13 +54,15 @@ class Dashboard(App[None]):
         name: str,
         *,
         interval: float = 1.0,
+        find_plan: FindPlan | None = None,
         clock: Steady = steady,
         quiet_secs: float = QUIET_SECS,
     ) -> None:
         super().__init__()
         self.animation_level = "none"
         self.scene = Scene(name=name, freshness=Freshness(started=clock(), every=interval), steady=clock)
-        self.watch_screen = WatchScreen(self.scene)
+        self._plan_reader = PlanReader(find_plan, self.post_message, clock)
+        self.watch_screen = WatchScreen(self.scene, self._plan_reader.follow)
         self._quiet_secs = quiet_secs
         self._is_ending = False
         self._poller = Poller(service.watcher, self.post_message, interval, clock)
@@ -87,8 +93,9 @@ class Dashboard(App[None]):
         self.set_interval(TICK_SECS, self._tick)
 
     def on_unmount(self) -> None:
-        """End the poller."""
+        """End the threads that read."""
         self._poller.stop()
+        self._plan_reader.stop()
 
     def on_polled(self, message: Polled) -> None:
         """Take in what the table looks like now."""
@@ -104,7 +111,13 @@ class Dashboard(App[None]):
         with self.watch_screen.table.held_in_place():
             self.scene.board.see(message.snapshot)
         self._poller.arm()
+        self._plan_reader.ask(self.scene.plan_id())
         self._redraw()
+
+    def on_plan_read(self, message: PlanRead) -> None:
+        """Show the plan, if the cursor is still on it."""
+        if self.is_running and self.scene.note_plan(message.plan, message.began):
+            self._redraw()
 
     def on_poll_failed(self, message: PollFailed) -> None:
         """Keep the last data, and say that it is old."""

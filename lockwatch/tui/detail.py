@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Final
 
 from lockwatch.cells import fit, width
-from lockwatch.core.model import Lock
-from lockwatch.core.text import clean
+from lockwatch.core.model import MAX_NAME_LENGTH, Lock
+from lockwatch.core.text import clean, shorten
+from lockwatch.plans.model import Plan
 from lockwatch.tui.scene import Scene
 from lockwatch.tui.spans import BLANK, Line, Role, Span, blanks, crop, flow, wrap
 from lockwatch.tui.words import ago, clock_time, how_it_went, time_left, times
@@ -21,18 +22,18 @@ def detail(scene: Scene, cells: int) -> list[Line]:
     """Title and facts."""
     lock, now = scene.board.selected, scene.now()
     if lock is None or now is None:
-        return [rule("", cells), *[BLANK] * (_least_lines(cells) - 1)]
+        return [rule("", cells), *[BLANK] * (_least_lines(scene, cells) - 1)]
     room = max(1, cells - 2)
     names = _whole_names(lock, room)
     facts = [line for group in _facts(scene, lock, now, in_full=bool(names)) for line in flow(group, room)]
-    lines = [*names, *facts][: MOST_LINES - 1]
-    lines += [BLANK] * (_least_lines(cells) - 1 - len(lines))
+    lines = [*names, *facts, *_plan(scene.plan(), room)][: MOST_LINES - 1]
+    lines += [BLANK] * (_least_lines(scene, cells) - 1 - len(lines))
     return [rule(clean(lock.resource), cells), *((blanks(2), *line) for line in lines)]
 
 
-def _least_lines(cells: int) -> int:
+def _least_lines(scene: Scene, cells: int) -> int:
     """So many that the pane seldom changes its height."""
-    return 4 if cells >= 70 else 5
+    return (4 if cells >= 70 else 5) + scene.has_plans
 
 
 def rule(title: str, cells: int, role: Role = Role.DIM) -> Line:
@@ -64,6 +65,15 @@ def _facts(scene: Scene, lock: Lock, now: datetime, *, in_full: bool) -> list[li
         return [who, [(Span(how_it_went(ghost, now), slanted=True),)]]
     when = [*_times(lock, now), _fact("ttl", str(ttl) if ttl else "unknown")]
     return [who, when, [_fact("renewed", _renewed(scene, lock, now))]]
+
+
+def _plan(plan: Plan | None, room: int) -> list[Line]:
+    """Its name, phase and state. The name gives way."""
+    if plan is None:
+        return []
+    label, stage = f"{'plan':8}", f" · {plan.phase} · {plan.state}"
+    name = fit(clean(shorten(plan.name, MAX_NAME_LENGTH)), max(1, room - len(label) - len(stage)))
+    return [crop((Span(label, Role.DIM), Span(name), Span(stage)), room)]
 
 
 def _times(lock: Lock, now: datetime) -> Iterator[Line]:

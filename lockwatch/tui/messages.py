@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual.message import Message
 
 from lockwatch.core.model import LockSnapshot, Outcome
+from lockwatch.plans.model import Plan
 from lockwatch.tui.orders import Order
 
 
@@ -25,6 +26,15 @@ class PollFailed(Message):
     def __init__(self, reason: str) -> None:
         super().__init__()
         self.reason = reason
+
+
+class PlanRead(Message):
+    """A plan was looked for, from `began` on by the steady clock; None: there is none that can be read."""
+
+    def __init__(self, plan: Plan | None, began: float) -> None:
+        super().__init__()
+        self.plan = plan
+        self.began = began
 
 
 class Confirmed(Message):

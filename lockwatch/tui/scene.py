@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from lockwatch.core.model import Lock
+from lockwatch.plans.model import Plan
 from lockwatch.tui.board import Board
 from lockwatch.tui.clock import Steady
-from lockwatch.tui.freshness import Freshness, Link
+from lockwatch.tui.freshness import PATIENCE_SECS, Freshness, Link
+
+PLAN_TYPE: Final = "plan"
+"""The type of the resources that are plans."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenPlan:
+    """A plan, and since when that is how it was, by the steady clock (s)."""
+
+    plan: Plan
+    read_at: float
 
 
 @dataclass(slots=True, kw_only=True)
@@ -19,6 +32,10 @@ class Scene:
     freshness: Freshness
     steady: Steady
     board: Board = field(default_factory=Board)
+    seen_plan: SeenPlan | None = None
+    """What was read last of the plans, perhaps of another than that under the cursor now."""
+    has_plans: bool = False
+    """Whether any plan was ever read."""
 
     def now(self) -> datetime | None:
         """The moment by the clock that judges; None before the first answer."""
@@ -46,3 +63,22 @@ class Scene:
         """The lease under the cursor; None if there is none, or it went."""
         lock = self.board.selected
         return None if lock is None or self.board.ghost(lock) else lock
+
+    def plan_id(self) -> str | None:
+        """Which plan the lock under the cursor is of; None if it is of something else."""
+        lock = self.board.selected
+        return lock.resource_id if lock is not None and lock.resource_type == PLAN_TYPE else None
+
+    def plan(self) -> Plan | None:
+        """The plan of the lock under the cursor; None if it was not read, or long before the locks were."""
+        seen, polled = self.seen_plan, self.freshness.polled
+        if seen is None or polled is None or seen.plan.id != self.plan_id():
+            return None
+        return seen.plan if polled - seen.read_at <= self.freshness.every + PATIENCE_SECS else None
+
+    def note_plan(self, plan: Plan | None, read_at: float) -> bool:
+        """Take in what was found when a plan was looked for: whether that changes anything that is shown."""
+        before = self.plan()
+        self.seen_plan = None if plan is None else SeenPlan(plan=plan, read_at=read_at)
+        self.has_plans = self.has_plans or plan is not None
+        return self.plan() != before

@@ -6,7 +6,9 @@ from types import ModuleType
 
 import pytest
 
+from lockwatch.plans import Phase, PlanState
 from tests.cli.running import Cli, on_terminal, spawn
+from tests.plans.placing import put
 from tests.support import insert_row, path_of
 
 FUTURE = "2999-01-01T00:00:00.000000Z"
@@ -163,13 +165,16 @@ def test_the_dashboard_is_not_drawn_into_a_log(url: str) -> None:
 
 @pytest.mark.parametrize("call", [("--database", "{}"), ("dashboard", "--database", "{}", "--interval", "2.5")])
 def test_the_dashboard_is_what_runs_on_a_terminal(url: str, call: tuple[str, ...]) -> None:
+    put(url, Phase.EXECUTE, PlanState.QUEUED)
     fake = """
 import lockwatch.tui
-lockwatch.tui.run = lambda service, name, interval: print("DRAWN", service.snapshot().locks, name, interval)
+def draw(service, name, interval, find_plan):
+    print("DRAWN", service.snapshot().locks, name, interval, find_plan("p1").name)
+lockwatch.tui.run = draw
 """
     answer = on_terminal(*(part.format(url) for part in call), code=fake, columns=300)
     interval = 2.5 if "--interval" in call else 1.0
-    assert (answer.code, answer.out) == (0, f"DRAWN () {path_of(url)} {interval}\n")
+    assert (answer.code, answer.out) == (0, f"DRAWN () {path_of(url)} {interval} plan p1\n")
 
 
 def test_the_dashboard_tells_of_a_database_that_cannot_be_used_before_it_draws(url: str) -> None:

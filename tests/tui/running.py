@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 
 from lockwatch.core.service import LockService
 from lockwatch.tui.app import Dashboard
+from lockwatch.tui.plan_reader import FindPlan
 from lockwatch.tui.screens.confirm import ConfirmScreen
 
 PATIENCE_SECS = 10.0
@@ -67,10 +68,15 @@ class Running:
 
 @asynccontextmanager
 async def dashboard(
-    service: LockService, *, size: tuple[int, int] = (120, 30), quiet_secs: float = 0.0, interval: float = 60.0
+    service: LockService,
+    *,
+    size: tuple[int, int] = (120, 30),
+    quiet_secs: float = 0.0,
+    interval: float = 60.0,
+    find_plan: FindPlan | None = None,
 ) -> AsyncIterator[Running]:
     """A dashboard that has read the table once, and reads it again when it is told."""
-    app = Dashboard(service, "orders.db", interval=interval, quiet_secs=quiet_secs)
+    app = Dashboard(service, "orders.db", interval=interval, find_plan=find_plan, quiet_secs=quiet_secs)
     async with app.run_test(size=size) as pilot:
         running = Running(app, pilot)
         await running.until(lambda: app.scene.board.is_filled)

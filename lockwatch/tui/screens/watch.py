@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from textual import events
@@ -47,14 +48,15 @@ class WatchScreen(Screen[None]):
     """Draws the scene, and takes the keys.
 
     No widget ever has the focus: keys reach the screen itself, one after the other, so that a key typed right after
-    `/` is text however fast it comes.
+    `/` is text however fast it comes. `follow` is told of which plan's lock the cursor is on, with every drawing.
     """
 
     AUTO_FOCUS = ""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, follow: Callable[[str | None], None]) -> None:
         super().__init__()
         self._scene = scene
+        self._follow = follow
         self._wants_detail = True
         self.table = LockTable(scene, id="table")
         self.filter = FilterLine(scene, id="filter")
@@ -71,6 +73,7 @@ class WatchScreen(Screen[None]):
     def redraw(self) -> None:
         """Draw again what is not as it was drawn last."""
         scene, cells = self._scene, self.size.width
+        self._follow(scene.plan_id())
         self._header.show([header(scene, cells)])
         self.filter.redraw()
         self._heading.show([heading(columns_for(self.table.size.width))])
