@@ -7,6 +7,7 @@ what a caller does with connections of its own (a transaction, an exhausted pool
 from __future__ import annotations
 
 import os
+import weakref
 from collections import deque
 from collections.abc import Callable, Hashable
 from contextlib import suppress
@@ -19,6 +20,7 @@ from sqlalchemy.exc import DBAPIError
 from lockwatch.core.connection import Connection
 from lockwatch.core.dialects import DIALECTS, Clock, Dialect
 from lockwatch.core.errors import DatabaseError, LockConflictError, LockExpiredError, LockwatchError, ValidationError
+from lockwatch.core.gate import Gate
 from lockwatch.core.statements import Statements
 from lockwatch.core.table import LockTable
 
@@ -41,16 +43,24 @@ class Use:
         self._tables = tables
 
     def __enter__(self) -> LockTable:
-        self._table = self._tables.take()
+        _gate.enter(self)
+        try:
+            self._table = self._tables.take()
+        except BaseException:
+            _gate.leave(self)
+            raise
         return self._table
 
     def __exit__(
         self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        if kind is None or issubclass(kind, LockConflictError | LockExpiredError):
-            self._tables.give_back(self._table)
-        else:
-            self._table.connection.close()
+        try:
+            if kind is None or issubclass(kind, LockConflictError | LockExpiredError):
+                self._tables.give_back(self._table)
+            else:
+                self._table.connection.close()
+        finally:
+            _gate.leave(self)
 
 
 class HeldTables:
@@ -66,6 +76,7 @@ class HeldTables:
         self._idle: deque[LockTable] = deque()
         self._owner_pid = os.getpid()
         self._closed = False
+        _opened.add(self)
 
     def use(self) -> Use:
         """The table for one call: `with tables.use() as table`."""
@@ -75,7 +86,7 @@ class HeldTables:
         """Close what is idle now, and what is in use as soon as its call ends. No call can start any more."""
         self._closed = True
         self._leave_to_parent()
-        self._close_idle()
+        self.close_idle()
 
     def take(self) -> LockTable:
         """An open table that nobody else uses until it is given back.
@@ -90,7 +101,7 @@ class HeldTables:
         try:
             identity = self._identity()
         except DatabaseError:
-            self._close_idle()
+            self.close_idle()
             raise
         try:
             table = self._idle.pop()
@@ -98,7 +109,7 @@ class HeldTables:
             return self._open(identity)
         if table.connection.identity != identity:
             table.connection.close()
-            self._close_idle()
+            self.close_idle()
             raise DatabaseError("the database file was replaced since it was opened; the next call opens the new one")
         return table
 
@@ -126,9 +137,10 @@ class HeldTables:
             return
         self._idle.append(table)
         if self._closed:
-            self._close_idle()
+            self.close_idle()
 
-    def _close_idle(self) -> None:
+    def close_idle(self) -> None:
+        """Close what nobody uses now. The next calls open anew."""
         with suppress(IndexError):
             while True:
                 self._idle.pop().connection.close()
@@ -148,3 +160,25 @@ def _dialect_of(engine: Engine) -> Dialect:
             "engine", engine.dialect.name, f"must be of one of these databases: {', '.join(DIALECTS)}"
         )
     return dialect
+
+
+def _before_fork() -> None:
+    _gate.shut()
+    for tables in list(_opened):
+        tables.close_idle()
+
+
+def _in_parent() -> None:
+    _gate.open()
+
+
+def _in_child() -> None:
+    global _gate  # noqa: PLW0603 threads of the parent that were inside are not here to leave
+    _gate = Gate()
+
+
+_opened: Final[weakref.WeakSet[HeldTables]] = weakref.WeakSet()
+_gate = Gate()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child)

@@ -246,7 +246,7 @@ def test_closing_while_threads_work_raises_nothing_but_closed(url: str) -> None:
         ends = [pool.submit(work, f"t{number}") for number in range(8)]
         started.wait(30)
         service.close()
-        assert {end.result(30) for end in ends} == {"the lock service is closed"}
+        assert all(end.result(30).startswith("the lock service is closed") for end in ends)
     assert len(service._tables._idle) == 0
 
 
@@ -261,33 +261,24 @@ service = lockwatch.connect(url)
 watcher = service.watcher()
 mine = service.acquire("plan", "parent", "parent")
 watcher.snapshot()
-inherited = [table.connection._driver for tables in (service._tables, watcher._tables) for table in tables._idle]
-assert len(inherited) == 2
+assert len(service._tables._idle) == len(watcher._tables._idle) == 1
 child = os.fork()
 if child == 0:
+    assert not service._tables._idle and not watcher._tables._idle
     if what == "use":
         assert service.acquire("plan", "child", "child").id > mine.id
         assert len(watcher.snapshot().locks) == 2
-        used = [table.connection._driver for tables in (service._tables, watcher._tables) for table in tables._idle]
-        assert not set(map(id, used)) & set(map(id, inherited))
         service.release("plan", "child", "child")
     if what in ("close", "use"):
         service.close()
         watcher.close()
-    for driver in inherited:
-        driver.execute("SELECT 1")  # still open
-    del service, watcher, driver
+    del service, watcher
     gc.collect()
-    for driver in inherited:
-        driver.execute("SELECT 1")
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
 for number in range(20):
     service.acquire("plan", f"p{number}", "parent")
 assert len(watcher.snapshot().locks) == 21
-assert {id(driver) for driver in inherited} == {
-    id(table.connection._driver) for tables in (service._tables, watcher._tables) for table in tables._idle
-}
 assert service._tables._idle[0].connection.rows("PRAGMA integrity_check") == [("ok",)]
 service.close()
 watcher.close()
@@ -295,7 +286,7 @@ watcher.close()
 
 
 @pytest.mark.parametrize("what", ["use", "close", "nothing"])
-def test_a_forked_child_neither_uses_nor_closes_its_parents_connections(url: str, what: str) -> None:
+def test_a_fork_leaves_no_open_connection_to_the_child_and_both_go_on(url: str, what: str) -> None:
     script = [sys.executable, "-c", textwrap.dedent(FORK), url, what]
     ended = subprocess.run(
         script, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, timeout=60, check=False
