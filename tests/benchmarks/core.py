@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 
 import lockwatch
 from lockwatch.core.dialects import SQLITE
-from lockwatch.core.statements import Statements
 from lockwatch.core.timestamps import to_text, utc_now
 from lockwatch.database import Database
 from tests.benchmarks.measuring import Figure, median_ratio, seconds
@@ -38,7 +37,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _acquire_and_release(service: lockwatch.LockService, raw: sqlite3.Connection) -> Figure:
-    sql = Statements(service._engine.dialect)
+    sql = service._tables._statements
     named = {"type": "plan", "resource": "p1"}
 
     def by_raw() -> None:
@@ -52,7 +51,7 @@ def _acquire_and_release(service: lockwatch.LockService, raw: sqlite3.Connection
 
 
 def _refused(service: lockwatch.LockService, raw: sqlite3.Connection) -> Figure:
-    sql = Statements(service._engine.dialect)
+    sql = service._tables._statements
     named = {"type": "plan", "resource": "held"}
     service.acquire("plan", "held", "somebody")
 
