@@ -15,11 +15,14 @@ from lockwatch.core.service import LockService
 from lockwatch.core.text import clean, duration
 from lockwatch.core.timestamps import utc_now
 from lockwatch.database import EARLIER_REVISIONS, HEAD_REVISION, Database, connect, open_database
+from lockwatch.plans import PlanLifecycleService, PlanRun
 
 MAX_SKEW_SECS: Final = 1.0
 """How far the clock that judges may be from this machine's before it is worth a word."""
 NAMED: Final = 3
-"""How many locks a check names before it only counts."""
+"""How many locks or plans a check names before it only counts."""
+
+_ABANDONED: Final = "Abandoned plans"
 
 
 class Status(StrEnum):
@@ -73,6 +76,7 @@ def checks_of(database: Database, service: LockService, here: Clock) -> list[Che
         check_far_expiries(snapshot),
         check_clock(skew),
         check_journal(journal_mode),
+        *check_plans(PlanLifecycleService(service, database.transactional_engine())),
     ]
 
 
@@ -137,13 +141,13 @@ def check_stale_locks(snapshot: LockSnapshot) -> Check:
 
 def check_unreadable(snapshot: LockSnapshot) -> Check:
     """Are there locks whose expiry cannot be read? They never expire."""
-    unreadable = [lock for lock in snapshot.locks if not lock.is_readable]
+    unreadable = [_told(lock) for lock in snapshot.locks if not lock.is_readable]
     return _check_none("Unreadable", unreadable, "never expire", "`lockwatch release RESOURCE --fence N` removes one")
 
 
 def check_far_expiries(snapshot: LockSnapshot) -> Check:
     """Are there locks that last longer than any TTL allowed? A clock is wrong, or another program wrote them."""
-    far = [lock for lock in snapshot.locks if lock.remaining(snapshot.taken_at) > MAX_LOCK_TTL_SECS]
+    far = [_told(lock) for lock in snapshot.locks if lock.remaining(snapshot.taken_at) > MAX_LOCK_TTL_SECS]
     rule = f"last longer than the greatest TTL of {duration(MAX_LOCK_TTL_SECS)}"
     return _check_none("Expiries", far, rule, "a clock is wrong somewhere, or another program wrote them")
 
@@ -166,10 +170,25 @@ def check_journal(mode: str) -> Check:
     return Check(name="Journal", status=Status.WARNING, message=message, hint=hint)
 
 
-def _check_none(name: str, found: Sequence[Lock], what: str, hint: str) -> Check:
+def check_plans(plans: PlanLifecycleService) -> list[Check]:
+    """What there is to be checked about plans: nothing where the database has none."""
+    try:
+        return [check_abandoned_plans(plans.find_abandoned())] if plans.is_available() else []
+    except DatabaseError as error:
+        return [Check(name=_ABANDONED, status=Status.WARNING, message=f"cannot be told: {error}")]
+
+
+def check_abandoned_plans(runs: Sequence[PlanRun]) -> Check:
+    """Are there plans that are processing while nobody is there to end it? They stay so until they are recovered."""
+    told = [f"{clean(run.plan_id)} of {clean(run.owner_id)} (fence {run.fence})" for run in runs]
+    hint = "`lockwatch plans recover` makes them errored, so that they can be retried"
+    return _check_none(_ABANDONED, told, "processing, but left by who worked on them", hint)
+
+
+def _check_none(name: str, found: Sequence[str], what: str, hint: str) -> Check:
     if not found:
         return Check(name=name, status=Status.OK, message="none")
-    names = ", ".join(_told(lock) for lock in found[:NAMED])
+    names = ", ".join(found[:NAMED])
     more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
     return Check(name=name, status=Status.WARNING, message=f"{len(found)} {what}: {names}{more}", hint=hint)
 

@@ -11,6 +11,7 @@ from lockwatch.database import HEAD_REVISION, Database
 from lockwatch.diagnostics import (
     Check,
     Status,
+    check_abandoned_plans,
     check_clock,
     check_far_expiries,
     check_journal,
@@ -22,6 +23,8 @@ from lockwatch.diagnostics import (
     exit_code,
     report,
 )
+from lockwatch.plans import Phase, PlanRun, PlanState
+from tests.plans.placing import put
 from tests.support import START, Clock, execute, raw
 
 NOW = Clock()
@@ -42,7 +45,7 @@ def _found(checks: list[Check]) -> dict[str, Status]:
 
 def test_all_is_well_with_an_upgraded_database(url: str) -> None:
     checks = examine(url)
-    names = ["Database", "Schema", "Stale locks", "Unreadable", "Expiries", "Clock", "Journal"]
+    names = ["Database", "Schema", "Stale locks", "Unreadable", "Expiries", "Clock", "Journal", "Abandoned plans"]
     assert _found(checks) == dict.fromkeys(names, Status.OK)
     assert exit_code(checks) == 0
 
@@ -105,6 +108,54 @@ def test_without_a_write_ahead_log_there_is_a_warning(mode: str, status: Status)
 def test_another_schema_than_the_newest_is_a_warning(revision: str | None, status: Status) -> None:
     check = check_schema(revision)
     assert check.status is status
+    assert check.message.isprintable()
+
+
+def _run(plan_id: str, owner: str = "worker") -> PlanRun:
+    return PlanRun(
+        id=1,
+        plan_id=plan_id,
+        phase=Phase.EXECUTE,
+        owner_id=owner,
+        fence=7,
+        is_manual=False,
+        started_at=START,
+        ended_at=None,
+        outcome=None,
+        error=None,
+    )
+
+
+def test_abandoned_plans_are_counted_and_the_first_named_with_who_left_them() -> None:
+    check = check_abandoned_plans([_run(f"p{number}", "a\x1b[2J") for number in range(5)])
+    assert check.status is Status.WARNING
+    assert check.message.startswith("5 processing, but left by who worked on them: p0 of a␛[2J (fence 7), ")
+    assert check.message.endswith(" and 2 more")
+    assert "`lockwatch plans recover`" in (check.hint or "")
+    assert check_abandoned_plans([]).status is Status.OK
+
+
+def test_a_plan_is_abandoned_once_the_lease_of_its_run_is_gone(url: str) -> None:
+    with lockwatch.connect(url) as service:
+        lease = service.acquire("plan", "p1", "worker")
+        put(url, Phase.EXECUTE, PlanState.PROCESSING)
+        execute(url, "UPDATE plan_runs SET is_manual = 0, owner_id = 'worker', fence = ?", (lease.id,))
+        assert _found(examine(url))["Abandoned plans"] is Status.OK
+        service.release("plan", "p1", "worker")
+    assert _found(examine(url))["Abandoned plans"] is Status.WARNING
+
+
+def test_without_tables_of_plans_there_is_no_word_about_them(url: str) -> None:
+    execute(url, "DROP TABLE plan_runs")
+    assert "Abandoned plans" not in _found(examine(url))
+
+
+def test_runs_that_cannot_be_read_are_a_warning(url: str) -> None:
+    put(url, Phase.EXECUTE, PlanState.PROCESSING)
+    execute(url, "UPDATE plan_runs SET is_manual = 0, phase = 'b\x1bad'")
+    check = examine(url)[-1]
+    assert (check.name, check.status) == ("Abandoned plans", Status.WARNING)
+    assert check.message.startswith("cannot be told: run 1 of a plan cannot be read")
     assert check.message.isprintable()
 
 

@@ -193,7 +193,9 @@ class PlanLifecycleService:
 
     def find_abandoned(self) -> tuple[PlanRun, ...]:
         """The runs of `run_phase` that have not ended and whose lease is gone: nobody is there to end them."""
-        return tuple(run for run in self._store.open_runs() if self._has_lost_its_lease(run))
+        found = [run for run in self._store.open_runs() if self._has_lost_its_lease(run)]
+        still_open = self._store.open_runs() if found else ()  # one that has ended since gave its lease back
+        return tuple(run for run in found if run in still_open)
 
     def count_abandoned(self) -> int:
         """How many plans are processing without anybody there to end it."""

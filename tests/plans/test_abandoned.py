@@ -253,3 +253,17 @@ def test_of_two_processes_that_execute_one_plan_at_once_one_runs_and_its_history
         (run,) = plans.history("p1")
     assert sorted(answers) == ["ran", f"refused by {run.owner_id}"]
     assert (run.outcome, stage(url)) == (RunOutcome.COMPLETE, ("execute", "complete"))
+
+
+def test_a_run_that_ends_while_it_is_looked_at_is_not_abandoned(
+    plans: PlanLifecycleService, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(url, Phase.EXECUTE, PlanState.PROCESSING)
+    execute(url, "UPDATE plan_runs SET is_manual = 0")
+    assert plans.count_abandoned() == 1
+
+    def get(*_: str) -> None:
+        execute(url, "UPDATE plan_runs SET ended_at = started_at, outcome = 'complete'")
+
+    monkeypatch.setattr(plans.locks, "get", get)
+    assert plans.find_abandoned() == ()
