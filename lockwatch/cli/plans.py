@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from operator import methodcaller
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
@@ -142,7 +143,7 @@ def recover(ctx: typer.Context, database: DatabaseOption = None, as_json: JsonOp
     """Make plans errored whose process died."""
     from lockwatch.plans.listing import tell
 
-    with _open(ctx, database) as service:
+    with _open_to_lock(ctx, database) as service:
         recovered = service.recover_abandoned()
     if as_json:
         say_json({"recovered": [_fields(plan) for plan in recovered]})
@@ -156,13 +157,23 @@ def _open(ctx: typer.Context, database: str | None) -> PlanLifecycleService:
     return connect(chosen(ctx, database))
 
 
+@contextmanager
+def _open_to_lock(ctx: typer.Context, database: str | None) -> Iterator[PlanLifecycleService]:
+    """The same for a verb that locks a plan: a signal that ends it has it unlocked first."""
+    from lockwatch.runtime import LockRuntime
+
+    service = _open(ctx, database)
+    with LockRuntime(service.locks):
+        yield service
+
+
 def _do(
     ctx: typer.Context, database: str | None, as_json: bool, change: Callable[[PlanLifecycleService], Plan]
 ) -> None:
     """Make or move on one plan, and say where it is then."""
     from lockwatch.plans.listing import tell
 
-    with _open(ctx, database) as service:
+    with _open_to_lock(ctx, database) as service:
         plan = change(service)
     if as_json:
         say_json(_fields(plan))

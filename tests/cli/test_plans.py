@@ -1,16 +1,22 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
 import lockwatch
+from lockwatch.cli import INTERRUPTED
 from lockwatch.plans import Operation, Phase, PlanState
-from tests.cli.running import Cli, on_terminal, spawn
+from tests.cli.running import DEADLINE_SECS, Cli, on_terminal, spawn
 from tests.cli.test_help import PROBE
 from tests.plans.placing import outcomes, put, stage
-from tests.support import dump, execute, rows
+from tests.support import ROOT, dump, execute, insert_row, row, rows
 
+FAR = "2998-01-01T00:00:00.000000Z"
 VERBS = ("list", "show", "create", *Operation, "recover")
 MOVES = [
     ("advance", (), Phase.STRATEGIZE, PlanState.COMPLETE, "queued in phase execute"),
@@ -102,6 +108,25 @@ def test_a_wait_that_is_no_number_of_seconds_ends_with_2(cli: Cli, url: str) -> 
         answer = cli("plans", "start", "p1", "--wait", wait)
         assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
     assert stage(url) == ("execute", "queued")
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGHUP, -signal.SIGHUP), (signal.SIGINT, INTERRUPTED)],
+)
+def test_a_signal_while_it_waits_for_the_project_frees_the_plan(url: str, number: signal.Signals, code: int) -> None:
+    put(url, Phase.APPLY, PlanState.QUEUED)
+    insert_row(url, "project/shop", "other", expires_at=FAR)
+    command = [sys.executable, "-m", "lockwatch", "--database", url, "plans", "start", "p1", "--wait", "60"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        deadline = time.monotonic() + DEADLINE_SECS
+        while row(url, "plan/p1") is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=DEADLINE_SECS)
+    assert (process.returncode, out, err) == (code, "", "")
+    assert [cells[3] for cells in rows(url)] == [b"shop"]
+    assert stage(url) == ("apply", "queued")
 
 
 @pytest.mark.parametrize("call", [("show", "p9"), ("start", "p9"), ("cancel", "p9"), ("fail", "p9", "--reason", "x")])
