@@ -84,5 +84,6 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         for module in map(import_module, _MODULES):
             if hasattr(module, name):
-                return getattr(module, name)
+                globals()[name] = getattr(module, name)  # the next look-up is a plain one
+                return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -77,6 +77,8 @@ class Acquirer:
 
     def acquire(self, request: Request, wait_seconds: float) -> Grant:
         """A grant, after at most `wait_seconds` of waiting for the holder. Raises as `wait_for` does."""
+        if not wait_seconds:
+            return self.acquire_now(request)
         return self.wait_for(request, wait_seconds, partial(self.acquire_now, request))
 
     def wait_for(self, request: Request, wait_seconds: float, attempt: Callable[[], T]) -> T:

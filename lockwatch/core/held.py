@@ -34,6 +34,9 @@ _abandoned: Final[list[LockTable]] = []
 """A parent's tables, seen from a forked child: to close them, or let them be collected, would hurt the parent."""
 
 
+_ANSWERS: Final = (LockConflictError, LockExpiredError)
+
+
 class Use:
     """The table for one call. Its connection is kept afterwards unless the call failed for the database's sake."""
 
@@ -55,7 +58,7 @@ class Use:
         self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
         try:
-            if kind is None or issubclass(kind, LockConflictError | LockExpiredError):
+            if kind is None or issubclass(kind, _ANSWERS):
                 self._tables.give_back(self._table)
             else:
                 self._table.connection.close()

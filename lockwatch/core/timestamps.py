@@ -57,6 +57,8 @@ def from_text(text: str) -> datetime | None:
         return None
     try:
         moment = datetime.fromisoformat(text.upper())
+        if moment.tzinfo is UTC:
+            return moment
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
