@@ -20,6 +20,7 @@ from lockwatch.database import Database
 from lockwatch.demo.crew import Crew
 from lockwatch.demo.ending import Ending
 from lockwatch.demo.scene import Part, cast
+from lockwatch.plans import PlanLifecycleService
 from lockwatch.tui import can_draw
 
 PRINT_EVERY_SECS: Final = 5.0
@@ -45,7 +46,7 @@ def run(workers: int = 8, seconds: float = 15.0) -> int:
     _validate_seconds(seconds)
     with Ending() as ending, _played(parts) as (database, service), ending.welcome():
         if can_draw():
-            _watch(service, database.name)
+            _watch(service, database)
         else:
             _tell(f"{workers} workers on {database.name} for {seconds:g} s")
             _purge(service, _print_for(service, seconds))
@@ -64,10 +65,11 @@ def _played(parts: Sequence[Part]) -> Iterator[tuple[Database, LockService]]:
             yield database, service
 
 
-def _watch(service: LockService, name: str) -> None:
+def _watch(service: LockService, database: Database) -> None:
     from lockwatch.tui import run as watch  # late: it takes its time, and without a terminal it is not needed
 
-    watch(service, name, interval=POLL_EVERY_SECS)
+    plans = PlanLifecycleService(service, database.transactional_engine())
+    watch(service, database.name, interval=POLL_EVERY_SECS, find_plan=plans.get)
 
 
 def _print_for(service: LockService, seconds: float) -> LockSnapshot:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,9 +45,11 @@ class Watched:
     taken: list[Lock] = field(default_factory=list)
     waited_secs: float = 0
 
-    def watch(self, service: LockService, name: str, *, interval: float) -> None:
+    def watch(self, service: LockService, name: str, *, interval: float, find_plan: Callable[[str], object]) -> None:
         """Stands in for `lockwatch.tui.run`."""
         self.name, self.interval = name, interval
+        with pytest.raises(lockwatch.PlanNotFoundError):
+            find_plan("nobody's")
         assert until(lambda: self._see(service, self.stuck, owner="worker-2@", key=STUCK_ON))
         assert until(lambda: self._see(service, self.doomed, owner="worker-1@"))
         pid = pid_of(self.doomed[0])
@@ -146,7 +148,7 @@ def test_nothing_is_left_of_a_demo_that_was_quit(watched: Watched) -> None:
 def test_nothing_is_left_of_a_demo_whose_dashboard_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Lock] = []
 
-    def fail(service: LockService, _name: str, *, interval: float) -> None:
+    def fail(service: LockService, _name: str, *, interval: float, **_others: object) -> None:
         assert interval
         assert until(lambda: service.get(*CONTENDED))
         seen.extend(service.snapshot().locks)
