@@ -1,4 +1,4 @@
-"""Real worker processes over a temporary database, and the dashboard on it: lockwatch to be seen and tried."""
+"""Real worker processes on plans in a temporary database, and the dashboard on it: lockwatch to be seen and tried."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ POLL_EVERY_SECS: Final = 1.0
 def run(workers: int = 8, seconds: float = 15.0) -> int:
     """Play the demo: the exit code.
 
-    On a terminal the dashboard runs until it is quit. Elsewhere the table is printed for `seconds`, then the
-    stale locks are purged. On any way out the workers are gone, and the folder with the database is too.
+    On a terminal the dashboard runs until it is quit. Elsewhere the table is printed for `seconds`, then the stale
+    locks are purged, and the plans that dead workers left are recovered. On any way out the workers are gone, and
+    the folder with the database is too.
 
     Raises:
         ValidationError: `workers` is not 5 to 64, or `seconds` no number above 0.
@@ -49,7 +50,7 @@ def run(workers: int = 8, seconds: float = 15.0) -> int:
             _watch(service, database)
         else:
             _tell(f"{workers} workers on {database.name} for {seconds:g} s")
-            _purge(service, _print_for(service, seconds))
+            _settle(PlanLifecycleService(service, database.transactional_engine()), _print_for(service, seconds))
     return 0
 
 
@@ -90,9 +91,11 @@ def _print(snapshot: LockSnapshot) -> None:
     _tell("", *listing.render(snapshot, columns))
 
 
-def _purge(service: LockService, snapshot: LockSnapshot) -> None:
-    purged = wording.count_outcomes("purged", service.purge_exact(snapshot.stale))
-    _tell("", f"Stale locks: {purged}. All others were left alone. The workers are stopped now.")
+def _settle(plans: PlanLifecycleService, snapshot: LockSnapshot) -> None:
+    purged = wording.count_outcomes("purged", plans.locks.purge_exact(snapshot.stale))
+    _tell("", f"Stale locks: {purged}. All others were left alone.")
+    recovered = len(plans.recover_abandoned()) or "none"
+    _tell(f"Abandoned plans: {recovered} recovered, to be retried. The workers are stopped now.")
 
 
 def _tell(*lines: str) -> None:

@@ -16,7 +16,7 @@ from typing import Final, Self, TypeAlias
 
 from lockwatch.core.errors import DatabaseError, LockwatchError
 from lockwatch.core.service import LockService
-from lockwatch.demo.scene import Part, Role
+from lockwatch.demo.scene import Part, Role, worker_of
 
 TICK_SECS: Final = 0.25
 KILL_EVERY_SECS: Final = 25.0
@@ -38,9 +38,9 @@ class Seat:
     ended_at: float | None = None
 
     @property
-    def owner(self) -> str:
-        """The owner id of the process."""
-        return self.part.owner(self.process.pid)
+    def worker(self) -> str:
+        """What the process is called in the owners of its locks."""
+        return self.part.worker(self.process.pid)
 
 
 class Crew:
@@ -115,15 +115,15 @@ class Crew:
     def _kill_if_due(self) -> None:
         if time.monotonic() < self._kill_at:
             return
-        doomed = {seat.owner: seat for seat in self._seats if seat.part.role is Role.DOOMED}
-        for owner in self._long_enough_holding() & doomed.keys():
-            doomed[owner].process.kill()
+        doomed = {seat.worker: seat for seat in self._seats if seat.part.role is Role.DOOMED}
+        for worker in self._long_enough_holding() & doomed.keys():
+            doomed[worker].process.kill()
             self._kill_at = time.monotonic() + KILL_EVERY_SECS
 
     def _long_enough_holding(self) -> set[str]:
         snapshot = self._service.snapshot()
         return {
-            lock.owner_id
+            worker_of(lock.owner_id)
             for lock in snapshot.locks
             if lock.acquired_at is not None
             and not lock.is_expired(snapshot.taken_at)

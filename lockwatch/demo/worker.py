@@ -17,14 +17,17 @@ from itertools import cycle
 from pathlib import Path
 from typing import Final
 
-from lockwatch.core.errors import LockwatchError
-from lockwatch.core.model import Lock
+from lockwatch.core.errors import LockExpiredError, LockwatchError
+from lockwatch.core.model import Key, Lock
 from lockwatch.core.service import LockService
 from lockwatch.database import Database
 from lockwatch.demo.scene import Part, Role, Task, part
+from lockwatch.plans import Phase, Plan, PlanLease, PlanLifecycleService, PlanState, Stage
+from lockwatch.plans.service import Work
+from lockwatch.runtime import LockRuntime
 
 POLL_SECS: Final = 0.5
-"""How long a worker waits before it asks again for what it cannot have now."""
+"""How long a worker waits before it asks again for what it cannot have now, or looks up from its work."""
 LEAVE_STALE_SECS: Final = 300.0
 """How long a dead worker's lock is left alone: it is there to be seen, and to be purged by a person."""
 PATIENCE_SECS: Final = 30.0
@@ -32,22 +35,23 @@ PATIENCE_SECS: Final = 30.0
 GRACE_SECS: Final = 2.0
 """How long a worker may take to end, once the demo has."""
 
+_FINAL: Final = (PlanState.APPLIED, PlanState.CANCELLED)
+
 log: Final = logging.getLogger(__name__)
 
 
 class Worker:
-    """Does the tasks of one part under one owner id, until `ended` is set."""
+    """Does the tasks of one part, each time as a phase of a plan, until `ended` is set."""
 
-    def __init__(self, service: LockService, owner: str, ended: threading.Event) -> None:
-        self._service = service
-        self._owner = owner
+    def __init__(self, plans: PlanLifecycleService, ended: threading.Event) -> None:
+        self._plans = plans
         self._ended = ended
 
     def play(self, part: Part) -> None:
         """Play a part to its end: that of a stuck worker is over when its lease was taken from it."""
         match part.role:
             case Role.STUCK:
-                self._get_stuck(part.tasks[0])
+                self._until(partial(self._try, part.tasks[0], self._hang))
             case Role.WAITING:
                 self._wait_for(part.tasks[0])
             case Role.STEADY | Role.DOOMED:
@@ -55,48 +59,73 @@ class Worker:
 
     def _work_in_turn(self, part: Part) -> None:
         for task in cycle(part.tasks):
-            worked = self._calmly(partial(self._try, task))
+            worked = self._calmly(partial(self._try, task, partial(self._work, task)))
             if self._ended.wait(part.rest_seconds if worked else POLL_SECS):
                 return
 
-    def _get_stuck(self, task: Task) -> None:
-        self._until(lambda: self._take(task))
-        self._until(lambda: not self._has(task))
-
     def _wait_for(self, task: Task) -> None:
         while not self._ended.is_set():
-            self._until(lambda: not self._may_take(task), PATIENCE_SECS)
-            self._until(lambda: self._take(task))
-            self._calmly(partial(self._do, task))
+            self._until(lambda: not self._is_free(Key("project", task.project_id)), PATIENCE_SECS)
+            self._until(partial(self._try, task, partial(self._work, task)))
 
-    def _try(self, task: Task) -> bool:
-        """Do the task if its resource is to be had now."""
-        return self._take(task) and self._do(task)
-
-    def _take(self, task: Task) -> bool:
-        if not self._may_take(task):
+    def _try(self, task: Task, work: Work) -> bool:
+        """Do the task if all that it needs is to be had now: whether that was so."""
+        plan = self._prepare(task)
+        if plan is None or not all(map(self._is_free, task.keys(plan.id))):
             return False
-        self._service.acquire(*task.key, self._owner, task.ttl_seconds)
+        try:
+            self._plans.run_phase(plan.id, work, ttl_seconds=task.ttl_seconds)
+        except LockExpiredError as lost:
+            log.warning("%s", lost)
         return True
 
-    def _may_take(self, task: Task) -> bool:
-        lock = self._service.get(*task.key)
-        if lock is None or lock.owner_id == self._owner:
-            return True
-        return lock.remaining(self._service.now()) < -LEAVE_STALE_SECS
+    def _prepare(self, task: Task) -> Plan | None:
+        """The task's plan, queued in the phase that is its work; None if that is not to be had now."""
+        plan, before = self._find(task), None
+        while plan != before and self._is_free(Key("plan", plan.id)):
+            if plan.stage == Stage(task.phase, PlanState.QUEUED):
+                return plan
+            plan, before = self._move_on(plan), plan
+        return None
 
-    def _has(self, task: Task) -> bool:
-        lock: Lock | None = self._service.get(*task.key)
-        return lock is not None and lock.owner_id == self._owner
+    def _find(self, task: Task) -> Plan:
+        """The task's plan that is not done yet; a new one if all are."""
+        plans = [plan for plan in self._plans.list(project_id=task.project_id) if plan.name == task.name]
+        for plan in plans:
+            if plan.state not in _FINAL and plan.stage != Stage(task.phase, PlanState.COMPLETE):
+                return plan
+        return self._plans.create(task.name, task.project_id, task.plan_id(len(plans) + 1))
 
-    def _do(self, task: Task) -> bool:
-        """Work, renew meanwhile, and release: whether the lock was still there to be released."""
+    def _move_on(self, plan: Plan) -> Plan:
+        match plan.state:
+            case PlanState.PROCESSING:
+                self._plans.recover_abandoned(grace_seconds=LEAVE_STALE_SECS)
+                return self._plans.get(plan.id)
+            case PlanState.ERRORED | PlanState.CONSTRAINED:
+                return self._plans.retry(plan.id)
+            case PlanState.QUEUED if plan.phase is not Phase.ACTION:
+                return self._plans.run_phase(plan.id, lambda _lease: None)
+            case _:
+                return self._plans.advance(plan.id)
+
+    def _is_free(self, key: Key) -> bool:
+        lock = self._plans.locks.get(*key)
+        return lock is None or lock.remaining(self._plans.locks.now()) < -LEAVE_STALE_SECS
+
+    def _work(self, task: Task, lease: PlanLease) -> None:
+        """Be at work until it is done, or the lease is lost."""
         ends_at = time.monotonic() + task.work_seconds
-        every = task.ttl_seconds * task.renew_at
-        while (left := ends_at - time.monotonic()) > 0 and not self._ended.wait(min(left, every)):
-            if left > every:
-                self._service.renew(*task.key, self._owner, task.ttl_seconds)
-        return self._service.release(*task.key, self._owner)
+        while (left := ends_at - time.monotonic()) > 0 and not self._ended.wait(min(left, POLL_SECS)):
+            lease.check()
+
+    def _hang(self, lease: PlanLease) -> None:
+        """Do nothing until the lease is taken away. That is looked up, since its next heartbeat is far off."""
+        held = [kept.lock for kept in (lease.plan, lease.project) if kept]
+        self._until(lambda: not all(map(self._is_there, held)))
+
+    def _is_there(self, lock: Lock) -> bool:
+        found = self._plans.locks.get(*lock.key)
+        return found is not None and found.id == lock.id
 
     def _until(self, done: Callable[[], bool], seconds: float = float("inf")) -> None:
         """Ask again and again, until the answer is yes, or for as many seconds."""
@@ -109,7 +138,7 @@ class Worker:
         try:
             return step()
         except LockwatchError as error:
-            log.warning("%s: %s", self._owner, error)
+            log.warning("%s", error)
             return False
 
 
@@ -120,9 +149,10 @@ def main() -> None:
     mine = part(int(number))
     ended = threading.Event()
     threading.Thread(target=end_with_parent, args=(ended,), daemon=True).start()
-    database = Database(Path(path))
-    with LockService(database.engine(), identity=database.identity) as service:
-        Worker(service, mine.owner(os.getpid()), ended).play(mine)
+    database, worker = Database(Path(path)), mine.worker(os.getpid())
+    locks = LockService(database.engine(), identity=database.identity)
+    with LockRuntime(locks, owner_id=worker, grace_seconds=GRACE_SECS, clears_up=False):
+        Worker(PlanLifecycleService(locks, database.transactional_engine(), worker=worker), ended).play(mine)
 
 
 def end_with_parent(ended: threading.Event) -> None:

@@ -17,7 +17,7 @@ import lockwatch
 from lockwatch import Lock, LockService, LockSnapshot, Outcome, ValidationError
 from lockwatch import demo as played
 from lockwatch.demo import crew
-from lockwatch.demo.scene import CONTENDED, STUCK_ON, Part
+from lockwatch.demo.scene import CONTENDED, STUCK_ON, Part, Task, cast, worker_of
 from lockwatch.tui import can_draw
 from tests.demo.playing import DEADLINE_SECS, database_in, demo, demo_on_terminal, is_running, until, workers_of
 
@@ -26,6 +26,11 @@ from tests.demo.playing import DEADLINE_SECS, database_in, demo, demo_on_termina
 def test_seconds_that_are_no_time_are_refused(seconds: object) -> None:
     with pytest.raises(ValidationError, match="seconds: must be a number of seconds above 0"):
         played.run(seconds=seconds)  # type: ignore[arg-type]
+
+
+DOOMED, SUCCESSOR = cast(5)[0].tasks[:2]
+"""What the first worker does until it is killed, and what the one in its place does then."""
+STUCK, WAITING = cast(5)[1].tasks[0], cast(5)[2].tasks[0]
 
 
 @dataclass(slots=True)
@@ -44,19 +49,21 @@ class Watched:
     outcomes: list[Outcome] = field(default_factory=list)
     taken: list[Lock] = field(default_factory=list)
     waited_secs: float = 0
+    stuck_moved_on: bool = False
 
     def watch(self, service: LockService, name: str, *, interval: float, find_plan: Callable[[str], object]) -> None:
         """Stands in for `lockwatch.tui.run`."""
         self.name, self.interval = name, interval
         with pytest.raises(lockwatch.PlanNotFoundError):
             find_plan("nobody's")
-        assert until(lambda: self._see(service, self.stuck, owner="worker-2@", key=STUCK_ON))
-        assert until(lambda: self._see(service, self.doomed, owner="worker-1@"))
+        assert until(lambda: self._see(service, self.stuck, "worker-2@", STUCK, STUCK_ON))
+        assert until(lambda: self._see(service, self.doomed, "worker-1@", DOOMED))
         pid = pid_of(self.doomed[0])
         self.sessions = {os.getsid(pid_of(lock)) for lock in service.snapshot().locks}
         assert until(lambda: not is_running(pid))
+        self.doomed = [lock for lock in service.snapshot().locks if lock.id == self.doomed[0].id]
         assert until(lambda: self._goes_stale(service))
-        assert until(lambda: self._see(service, self.successor, owner="worker-1@"))
+        assert until(lambda: self._see(service, self.successor, "worker-1@", SUCCESSOR))
         self.outcomes = service.purge_exact(self.stale_at[-1].stale)
         self._free(service)
 
@@ -68,21 +75,27 @@ class Watched:
     def _free(self, service: LockService) -> None:
         assert service.release_exact(self.stuck[0]).is_done
         released_at = time.monotonic()
-        assert until(lambda: self._see(service, self.taken, owner="worker-3@", key=STUCK_ON))
+        assert until(lambda: self._see(service, self.taken, "worker-3@", WAITING, STUCK_ON))
         self.waited_secs = time.monotonic() - released_at
+        self.stuck_moved_on = until(lambda: not is_running(pid_of(self.stuck[0])))
 
-    def _see(self, service: LockService, seen: list[Lock], *, owner: str, key: tuple[str, str] | None = None) -> bool:
+    def _see(
+        self, service: LockService, seen: list[Lock], worker: str, task: Task, key: tuple[str, str] | None = None
+    ) -> bool:
+        """See the lock under which a worker does a task: what it takes to move a plan on lasts longer."""
         snapshot = service.snapshot()
         seen += [
             lock
             for lock in snapshot.locks
-            if lock.owner_id.startswith(owner) and not lock.is_expired(snapshot.taken_at) and key in (None, lock.key)
+            if lock.owner_id.startswith(worker)
+            and lock.key == (key or ("plan", task.plan_id(1)))
+            and 0 < lock.remaining(snapshot.taken_at) <= task.ttl_seconds
         ]
         return bool(seen)
 
 
 def pid_of(lock: Lock) -> int:
-    return int(lock.owner_id.rpartition(":")[2])
+    return int(worker_of(lock.owner_id).rpartition(":")[2])
 
 
 def stand_in(patch: pytest.MonkeyPatch, folder: Path, run: object) -> None:
@@ -135,6 +148,10 @@ def test_the_waiting_worker_takes_the_stuck_lock_within_two_polls_of_its_release
     assert watched.waited_secs < 2 * watched.interval
 
 
+def test_the_stuck_worker_finds_out_that_its_lock_was_released_and_ends(watched: Watched) -> None:
+    assert watched.stuck_moved_on
+
+
 def test_ctrl_c_in_the_terminal_is_not_for_the_workers(watched: Watched) -> None:
     assert os.getsid(0) not in watched.sessions
 
@@ -164,15 +181,20 @@ def test_nothing_is_left_of_a_demo_whose_dashboard_failed(tmp_path: Path, monkey
     assert signal.getsignal(signal.SIGTERM) == before
 
 
-def test_without_a_terminal_it_prints_the_table_purges_the_stale_locks_and_ends_well(tmp_path: Path) -> None:
-    with demo(tmp_path, seconds=9.5) as process:
+def test_without_a_terminal_it_prints_the_table_purges_the_stale_locks_recovers_their_plans_and_ends_well(
+    tmp_path: Path,
+) -> None:
+    with demo(tmp_path, seconds=11.5) as process:
         out, err = process.communicate(timeout=2 * DEADLINE_SECS)
     assert (process.returncode, err) == (0, "")
     assert out.startswith(f"5 workers on {tmp_path}/lockwatch-demo-")
-    assert out.count("RESOURCE ") == 2
+    assert out.count("RESOURCE ") == 3
     last_table, summary = out.split("\n\n")[-2:]
     assert last_table.count(" STALE ") == 1
-    assert summary == "Stale locks: 1 purged. All others were left alone. The workers are stopped now.\n"
+    assert summary == (
+        "Stale locks: 1 purged. All others were left alone.\n"
+        "Abandoned plans: 1 recovered, to be retried. The workers are stopped now.\n"
+    )
     nothing_is_left(tmp_path)
 
 

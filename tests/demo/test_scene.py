@@ -6,13 +6,18 @@ import pytest
 
 from lockwatch import ValidationError
 from lockwatch.core.model import known_types, validate_key, validate_name, validate_ttl
-from lockwatch.demo.scene import CONTENDED, MAX_WORKERS, MIN_WORKERS, STUCK_ON, Part, Role, cast
+from lockwatch.demo.scene import CONTENDED, MAX_WORKERS, MIN_WORKERS, STUCK_ON, Part, Role, Task, cast, worker_of
+from lockwatch.plans.service import MAX_WORKER_LENGTH
 
 ALL = cast(MAX_WORKERS)
 
 
-def wanting(parts: tuple[Part, ...], role: Role) -> list[tuple[str, str]]:
-    return [task.key for part in parts if part.role is role for task in part.tasks]
+def tasks(parts: tuple[Part, ...], *roles: Role) -> list[Task]:
+    return [task for part in parts if part.role in (roles or Role) for task in part.tasks]
+
+
+def wanting(parts: tuple[Part, ...], *roles: Role) -> list[tuple[str, str]]:
+    return [key for task in tasks(parts, *roles) for key in task.keys(task.plan_id(1))]
 
 
 @pytest.mark.parametrize("workers", [MIN_WORKERS - 1, MAX_WORKERS + 1, 0, -1, True, 8.0, "8", None])
@@ -31,26 +36,43 @@ def test_every_scene_has_the_stuck_one_the_waiting_one_the_doomed_one_and_two_th
         Role.DOOMED: 1,
         Role.STEADY: workers - 3,
     }
-    assert wanting(parts, Role.STUCK) == wanting(parts, Role.WAITING) == [STUCK_ON]
+    for role in (Role.STUCK, Role.WAITING):
+        plan, project = wanting(parts, role)
+        assert (plan[0], project) == ("plan", STUCK_ON)
     assert wanting(parts, Role.STEADY).count(CONTENDED) == 2
 
 
 def test_nobody_else_wants_what_the_doomed_one_leaves_behind() -> None:
-    others = {task.key for part in ALL if part.role is not Role.DOOMED for task in part.tasks}
-    assert others.isdisjoint(wanting(ALL, Role.DOOMED))
+    others = wanting(ALL, Role.STEADY, Role.STUCK, Role.WAITING)
+    assert set(others).isdisjoint(wanting(ALL, Role.DOOMED))
+
+
+def test_no_two_tasks_work_on_the_same_plans() -> None:
+    plans = Counter((task.project_id, task.name) for task in tasks(ALL))
+    slugs = Counter(task.slug for task in tasks(ALL))
+    assert plans.total() == slugs.total() > MAX_WORKERS
+    assert {*plans.values(), *slugs.values()} == {1}
 
 
 def test_all_that_workers_ask_for_is_valid() -> None:
     for part in ALL:
-        validate_name("owner_id", part.owner(4_194_304))
+        validate_name("worker", part.worker(4_194_304), MAX_WORKER_LENGTH)
         for task in part.tasks:
-            validate_key(*task.key, known_types(()))
+            validate_name("name", task.name)
+            validate_name("project_id", task.project_id)
             validate_ttl(task.ttl_seconds)
+            for key in task.keys(task.plan_id(1_000_000)):
+                validate_key(*key, known_types(()))
 
 
-def test_no_lease_runs_out_while_its_holder_is_at_work() -> None:
-    assert all(task.renew_at <= 0.95 for part in ALL for task in part.tasks)
+def test_ttls_differ_so_that_countdowns_do_too() -> None:
+    assert len({task.ttl_seconds for task in tasks(cast(8))}) >= 8
 
 
-def test_owners_are_told_apart_by_part_and_by_process() -> None:
-    assert len({part.owner(pid) for part in ALL for pid in (1, 2)}) == 2 * MAX_WORKERS
+def test_workers_are_told_apart_by_part_and_by_process() -> None:
+    assert len({part.worker(pid) for part in ALL for pid in (1, 2)}) == 2 * MAX_WORKERS
+
+
+def test_an_owner_tells_which_worker_it_is() -> None:
+    worker = ALL[2].worker(4242)
+    assert worker_of(f"{worker}:ab12cd34") == worker

@@ -1,24 +1,33 @@
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeAlias
 
 import pytest
 
 import lockwatch
-from lockwatch import Lock, LockService
+from lockwatch import Lock, LockExpiredError, LockService
+from lockwatch.core import holding
 from lockwatch.core.model import Key
+from lockwatch.database import Database
 from lockwatch.demo import worker
-from lockwatch.demo.scene import STUCK_ON, Part, Role, Task
+from lockwatch.demo.scene import STUCK_ON, Part, Role, Task, worker_of
+from lockwatch.plans import Phase, PlanLease, PlanLifecycleService, PlanState, RunOutcome
 from tests.demo.playing import DEADLINE_SECS, until
-from tests.support import Clock, path_of
+from tests.support import Clock, insert_row, path_of, row
 
-A = Key("plan", "a")
-B = Key("plan", "b")
+A = Key("plan", "a-1")
+B = Key("plan", "b-1")
+SHOP = Key("project", "shop")
+TTL = 5
 SHORT = 0.03
+
+Plans: TypeAlias = Callable[[str], PlanLifecycleService]
 
 
 @pytest.fixture(autouse=True)
@@ -26,16 +35,34 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "POLL_SECS", 0.01)
 
 
-def part(*keys: Key, role: Role = Role.STEADY, work: float = 3600, every: float = SHORT) -> Part:
-    """A part whose tasks take `work` seconds and renew `every` so many."""
-    tasks = tuple(Task(key=key, ttl_seconds=10, work_seconds=work, renew_at=every / 10) for key in keys)
+@pytest.fixture
+def quick_heartbeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many renewals in the real time that a TTL takes, since it is a movable clock that lets it run out."""
+    monkeypatch.setattr(holding, "HEARTBEAT_SHARE", 0.1 / TTL)
+
+
+@pytest.fixture
+def plans_of(service: LockService, url: str) -> Plans:
+    """The plans, as a worker of some name works on them."""
+    engine = Database.from_url(url).transactional_engine()
+    return lambda name: PlanLifecycleService(service, engine, worker=name)
+
+
+def part(
+    *slugs: str, role: Role = Role.STEADY, work: float = 3600, project: str = "shop", phase: Phase = Phase.EXECUTE
+) -> Part:
+    """A part whose tasks take `work` seconds."""
+    tasks = tuple(
+        Task(name=f"do {slug}", slug=slug, project_id=project, ttl_seconds=TTL, work_seconds=work, phase=phase)
+        for slug in slugs
+    )
     return Part(number=1, host="here", role=role, tasks=tasks, rest_seconds=0.01)
 
 
 @contextmanager
-def playing(service: LockService, played: Part, owner: str = "me") -> Iterator[threading.Thread]:
+def playing(plans_of: Plans, played: Part, name: str = "me") -> Iterator[threading.Thread]:
     ended = threading.Event()
-    thread = threading.Thread(target=worker.Worker(service, owner, ended).play, args=(played,))
+    thread = threading.Thread(target=worker.Worker(plans_of(name), ended).play, args=(played,))
     thread.start()
     try:
         yield thread
@@ -45,68 +72,139 @@ def playing(service: LockService, played: Part, owner: str = "me") -> Iterator[t
     assert not thread.is_alive()
 
 
-def taken(service: LockService, key: Key, owner: str = "me", after: int = 0) -> Lock:
-    """The lock of `owner`, once it has it by a fence greater than `after`."""
+def taken(service: LockService, key: Key, name: str = "me", ttl: float = TTL, after: int = 0) -> Lock:
+    """The lock under which a worker works, by a fence greater than `after`; its other locks last longer."""
     found: list[Lock] = []
 
     def is_taken() -> bool:
         lock = service.get(*key)
-        found[:] = [lock] if lock and lock.owner_id == owner and lock.id > after else []
+        is_it = lock and worker_of(lock.owner_id) == name and lock.id > after
+        found[:] = [lock] if lock and is_it and lock.remaining(service.now()) <= ttl else []
         return bool(found)
 
-    assert until(is_taken), f"{owner} never took {key}: {service.get(*key)}"
+    assert until(is_taken), f"{name} never took {key}: {service.get(*key)}"
     return found[0]
 
 
-def test_a_worker_does_its_tasks_in_turn_and_again(service: LockService) -> None:
-    with playing(service, part(A, B, work=SHORT)):
+def left_by_dead_worker(plans: PlanLifecycleService, url: str, clock: Clock) -> Lock:
+    """Plan a-1, whose worker died in its phase execute, and the lock that went stale just now."""
+    plans.create("do a", "shop", A.resource_id)
+    for _ in range(2):
+        plans.advance(A.resource_id)
+        if plans.get(A.resource_id).phase is Phase.STRATEGIZE:
+            plans.run_phase(A.resource_id, lambda _lease: None)
+    begun, locks = clock.text(), []
+
+    def die(lease: PlanLease) -> None:
+        locks.append(lease.lock)
+        clock.advance(TTL)
+
+    with pytest.raises(LockExpiredError):
+        plans.run_phase(A.resource_id, die, ttl_seconds=TTL)
+    insert_row(url, str(A), locks[0].owner_id, acquired_at=begun, expires_at=clock.text(), lock_id=locks[0].id)
+    (stale,) = plans.locks.snapshot().stale
+    return stale
+
+
+def test_a_worker_does_its_tasks_in_turn_and_again_each_time_as_a_new_plan(
+    service: LockService, plans_of: Plans
+) -> None:
+    with playing(plans_of, part("a", "b", work=SHORT)):
         first = taken(service, A)
         second = taken(service, B, after=first.id)
-        taken(service, A, after=second.id)
+        taken(service, Key("plan", "a-2"), after=second.id)
+    done = plans_of("other").get("a-1")
+    assert (done.name, done.project_id) == ("do a", "shop")
+    assert done.stage == (Phase.EXECUTE, PlanState.COMPLETE)
 
 
-def test_a_worker_renews_while_it_works(service: LockService, clock: Clock) -> None:
-    with playing(service, part(A)):
-        lock = taken(service, A)
-        clock.advance(9)
-        assert until(lambda: (service.get(*A) or lock).expires_at != lock.expires_at)
-        assert taken(service, A).remaining(clock()) == 10
-
-
-def test_what_another_holds_is_passed_over(service: LockService) -> None:
-    other = service.acquire(*A, "other")
-    with playing(service, part(A, B)):
-        taken(service, B)
-    assert service.get(*A) == other
-
-
-def test_a_dead_workers_lock_is_left_to_be_seen_and_taken_over_after_five_minutes(
-    service: LockService, clock: Clock
+def test_what_is_applied_goes_through_all_phases_and_holds_plan_and_project(
+    service: LockService, plans_of: Plans
 ) -> None:
-    dead = service.acquire(*A, "dead", 5)
-    clock.advance(5 + worker.LEAVE_STALE_SECS)
-    with playing(service, part(A, B, work=SHORT)):
+    with playing(plans_of, part("a", phase=Phase.APPLY, work=0.3)):
+        project = taken(service, SHOP)
+        assert taken(service, A).owner_id == project.owner_id
+        taken(service, Key("plan", "a-2"), after=project.id)
+    assert plans_of("other").get("a-1").state is PlanState.APPLIED
+    phases = [run.phase for run in plans_of("other").history("a-1")]
+    assert phases == [Phase.STRATEGIZE, Phase.EXECUTE, Phase.APPLY]
+
+
+@pytest.mark.usefixtures("quick_heartbeats")
+def test_a_lock_is_renewed_while_its_worker_works(service: LockService, plans_of: Plans, clock: Clock) -> None:
+    with playing(plans_of, part("a")):
+        lock = taken(service, A)
+        clock.advance(TTL - 1)
+        assert until(lambda: (service.get(*A) or lock).expires_at != lock.expires_at)
+        assert taken(service, A).remaining(clock()) == TTL
+
+
+@pytest.mark.parametrize("key", [A, SHOP])
+def test_what_another_holds_is_passed_over(service: LockService, plans_of: Plans, key: Key) -> None:
+    other = service.acquire(*key, "other")
+    mine = (part("a", phase=Phase.APPLY), part("b", project="other"))
+    both = Part(number=1, host="here", role=Role.STEADY, tasks=(*mine[0].tasks, *mine[1].tasks), rest_seconds=0.01)
+    with playing(plans_of, both):
+        taken(service, B)
+        assert [lock.key for lock in service.snapshot().locks] == [key, B]
+    assert service.get(*key) == other
+
+
+def test_a_plan_that_somebody_started_by_hand_is_passed_over(service: LockService, plans_of: Plans) -> None:
+    by_hand = plans_of("other")
+    by_hand.create("do a", "shop", "a-1")
+    by_hand.advance("a-1")
+    started = by_hand.start("a-1")
+    with playing(plans_of, part("a", "b")):
+        taken(service, B)
+    assert by_hand.get("a-1") == started
+
+
+def test_a_dead_workers_lock_is_left_to_be_seen_and_its_plan_is_recovered_after_five_minutes(
+    service: LockService, plans_of: Plans, url: str, clock: Clock
+) -> None:
+    dead = left_by_dead_worker(plans_of("dead"), url, clock)
+    clock.advance(worker.LEAVE_STALE_SECS)
+    with playing(plans_of, part("a", "b", work=SHORT)):
         first = taken(service, B)
-        taken(service, B, after=first.id)
+        taken(service, Key("plan", "b-2"), after=first.id)
         assert service.get(*A) == dead
         clock.advance(1)
         taken(service, A)
+    outcomes = [run.outcome for run in plans_of("other").history("a-1")]
+    assert outcomes[:2] == [RunOutcome.COMPLETE, RunOutcome.ABANDONED]
+    assert len(outcomes) == 3
 
 
-def test_a_worker_whose_lock_was_released_by_an_operator_goes_on_with_other_work(
-    service: LockService, caplog: pytest.LogCaptureFixture
+def test_a_dead_workers_plan_is_recovered_as_soon_as_its_lock_is_purged(
+    service: LockService, plans_of: Plans, url: str, clock: Clock
 ) -> None:
-    with playing(service, part(A, B)):
-        assert service.release_exact(taken(service, A)).is_done
+    dead = left_by_dead_worker(plans_of("dead"), url, clock)
+    with playing(plans_of, part("a", "b", work=SHORT)):
+        taken(service, Key("plan", "b-2"))
+        assert service.get(*A) == dead
+        assert [outcome.is_done for outcome in service.purge_exact([dead])] == [True]
+        taken(service, A)
+
+
+@pytest.mark.usefixtures("quick_heartbeats")
+def test_a_worker_whose_lock_was_released_by_an_operator_goes_on_with_other_work(
+    service: LockService, plans_of: Plans, caplog: pytest.LogCaptureFixture
+) -> None:
+    with playing(plans_of, part("a", "b")):
+        lock = taken(service, A)
+        assert service.release_exact(lock).is_done
         taken(service, B)
-    assert "the lock of me on plan/a is not there: it was released or removed" in caplog.text
+    lost = f"the lock of {lock.owner_id} on plan/a-1 is not there: it was released or removed"
+    assert lost in caplog.text
+    assert plans_of("other").find_abandoned()[0].plan_id == "a-1"
 
 
 def test_a_worker_outlives_its_database(
-    service: LockService, url: str, clock: Clock, caplog: pytest.LogCaptureFixture
+    service: LockService, plans_of: Plans, url: str, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = path_of(url)
-    with playing(service, part(A, B)):
+    with playing(plans_of, part("a", "b", work=SHORT)):
         before = taken(service, A)
         away = path.rename(path.with_name("away.db"))
         assert until(lambda: "there is no database file" in caplog.text)
@@ -115,25 +213,31 @@ def test_a_worker_outlives_its_database(
         assert until(lambda: any(lock.id > before.id for lock in service.snapshot().locks))
 
 
-def test_a_stuck_worker_holds_its_lock_and_does_nothing_until_it_is_taken_away(
-    service: LockService, clock: Clock
+@pytest.mark.parametrize("key", [STUCK_ON, A])
+def test_a_stuck_worker_holds_its_locks_and_does_nothing_until_one_is_taken_away(
+    service: LockService, plans_of: Plans, clock: Clock, key: Key
 ) -> None:
-    with playing(service, part(STUCK_ON, role=Role.STUCK)) as thread:
-        lock = taken(service, STUCK_ON)
-        clock.advance(9)
-        assert not until(lambda: service.get(*STUCK_ON) != lock, seconds=10 * SHORT)
-        service.release_exact(lock)
+    stuck = part("a", role=Role.STUCK, project=STUCK_ON.resource_id, phase=Phase.APPLY)
+    with playing(plans_of, stuck) as thread:
+        locks = (taken(service, A), taken(service, STUCK_ON))
+        clock.advance(TTL - 1)
+        assert not until(lambda: service.snapshot().locks != locks, seconds=10 * SHORT)
+        service.release_exact(next(lock for lock in locks if lock.key == key))
         assert until(lambda: not thread.is_alive())
-    assert service.get(*STUCK_ON) is None
+    assert service.snapshot().locks == ()
+    assert plans_of("other").count_abandoned() == 1
 
 
-def test_the_waiting_worker_takes_what_is_released_then_lets_another_get_stuck_again(service: LockService) -> None:
+def test_the_waiting_worker_takes_what_is_released_then_lets_another_get_stuck_again(
+    service: LockService, plans_of: Plans
+) -> None:
     stuck = service.acquire(*STUCK_ON, "stuck-1")
-    with playing(service, part(STUCK_ON, role=Role.WAITING), "waiting"):
+    waiting = part("a", role=Role.WAITING, work=0.2, project=STUCK_ON.resource_id, phase=Phase.APPLY)
+    with playing(plans_of, waiting, "waiting"):
         assert not until(lambda: service.get(*STUCK_ON) != stuck, seconds=5 * SHORT)
         service.release_exact(stuck)
         done = taken(service, STUCK_ON, "waiting")
-        service.release_exact(done)
+        assert until(lambda: service.get(*STUCK_ON) is None)
         assert not until(lambda: service.get(*STUCK_ON), seconds=5 * SHORT)
         stuck = service.acquire(*STUCK_ON, "stuck-2")
         assert not until(lambda: service.get(*STUCK_ON) != stuck, seconds=5 * SHORT)
@@ -152,13 +256,28 @@ def process(url: str) -> Iterator[subprocess.Popen[bytes]]:
             started.kill()
 
 
+def stuck_in(url: str, process: subprocess.Popen[bytes]) -> None:
+    with lockwatch.connect(url) as service:
+        taken(service, STUCK_ON, f"worker-2@build-1:{process.pid}", ttl=3600)
+
+
 def test_a_worker_process_says_in_its_owner_which_process_it_is_and_ends_with_its_standard_input(
     url: str, process: subprocess.Popen[bytes]
 ) -> None:
-    with lockwatch.connect(url) as service:
-        taken(service, STUCK_ON, f"worker-2@build-1:{process.pid}")
+    stuck_in(url, process)
     out, err = process.communicate(timeout=DEADLINE_SECS)
     assert (process.returncode, out, err) == (0, b"", b"")
+
+
+def test_a_worker_process_that_is_asked_to_end_frees_its_locks_and_leaves_stale_ones_to_be_seen(
+    url: str, process: subprocess.Popen[bytes]
+) -> None:
+    insert_row(url, "plan/old")
+    stuck_in(url, process)
+    process.send_signal(signal.SIGTERM)
+    process.wait(DEADLINE_SECS)
+    assert row(url, str(STUCK_ON)) is None
+    assert row(url, "plan/old")
 
 
 def test_a_worker_process_that_hangs_ends_with_its_standard_input_too() -> None:
