@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +7,6 @@ from typing import TypeAlias
 
 import pytest
 
-import lockwatch
 from lockwatch import Lock, LockExpiredError, LockService
 from lockwatch.core import holding
 from lockwatch.core.model import Key
@@ -19,7 +15,7 @@ from lockwatch.demo import worker
 from lockwatch.demo.scene import STUCK_ON, Part, Role, Task, worker_of
 from lockwatch.plans import Phase, PlanLease, PlanLifecycleService, PlanState, RunOutcome
 from tests.demo.playing import DEADLINE_SECS, until
-from tests.support import Clock, insert_row, path_of, row
+from tests.support import Clock, insert_row, path_of
 
 A = Key("plan", "a-1")
 B = Key("plan", "b-1")
@@ -72,38 +68,39 @@ def playing(plans_of: Plans, played: Part, name: str = "me") -> Iterator[threadi
     assert not thread.is_alive()
 
 
-def taken(service: LockService, key: Key, name: str = "me", ttl: float = TTL, after: int = 0) -> Lock:
+def taken(service: LockService, key: Key, name: str = "me", after: int = 0) -> Lock:
     """The lock under which a worker works, by a fence greater than `after`; its other locks last longer."""
     found: list[Lock] = []
 
     def is_taken() -> bool:
         lock = service.get(*key)
         is_it = lock and worker_of(lock.owner_id) == name and lock.id > after
-        found[:] = [lock] if lock and is_it and lock.remaining(service.now()) <= ttl else []
+        found[:] = [lock] if lock and is_it and lock.remaining(service.now()) <= TTL else []
         return bool(found)
 
     assert until(is_taken), f"{name} never took {key}: {service.get(*key)}"
     return found[0]
 
 
-def left_by_dead_worker(plans: PlanLifecycleService, url: str, clock: Clock) -> Lock:
-    """Plan a-1, whose worker died in its phase execute, and the lock that went stale just now."""
-    plans.create("do a", "shop", A.resource_id)
-    for _ in range(2):
-        plans.advance(A.resource_id)
-        if plans.get(A.resource_id).phase is Phase.STRATEGIZE:
-            plans.run_phase(A.resource_id, lambda _lease: None)
-    begun, locks = clock.text(), []
+def left_by_dead_worker(plans: PlanLifecycleService, url: str, clock: Clock, slug: str = "a") -> Lock:
+    """A plan whose worker died in its phase execute, and the lock that went stale just now."""
+    plan_id, begun = f"{slug}-1", clock.text()
+    plans.create(f"do {slug}", "shop", plan_id)
+    plans.advance(plan_id)
+    plans.run_phase(plan_id, lambda _lease: None)
+    plans.advance(plan_id)
+    locks = []
 
     def die(lease: PlanLease) -> None:
         locks.append(lease.lock)
         clock.advance(TTL)
 
     with pytest.raises(LockExpiredError):
-        plans.run_phase(A.resource_id, die, ttl_seconds=TTL)
-    insert_row(url, str(A), locks[0].owner_id, acquired_at=begun, expires_at=clock.text(), lock_id=locks[0].id)
-    (stale,) = plans.locks.snapshot().stale
-    return stale
+        plans.run_phase(plan_id, die, ttl_seconds=TTL)
+    insert_row(
+        url, f"plan/{plan_id}", locks[0].owner_id, acquired_at=begun, expires_at=clock.text(), lock_id=locks[0].id
+    )
+    return plans.locks.snapshot().stale[-1]
 
 
 def test_a_worker_does_its_tasks_in_turn_and_again_each_time_as_a_new_plan(
@@ -176,15 +173,29 @@ def test_a_dead_workers_lock_is_left_to_be_seen_and_its_plan_is_recovered_after_
     assert len(outcomes) == 3
 
 
-def test_a_dead_workers_plan_is_recovered_as_soon_as_its_lock_is_purged(
+def test_a_dead_workers_plan_is_recovered_as_soon_as_its_lock_is_purged_and_no_other_is(
     service: LockService, plans_of: Plans, url: str, clock: Clock
 ) -> None:
-    dead = left_by_dead_worker(plans_of("dead"), url, clock)
-    with playing(plans_of, part("a", "b", work=SHORT)):
-        taken(service, Key("plan", "b-2"))
-        assert service.get(*A) == dead
-        assert [outcome.is_done for outcome in service.purge_exact([dead])] == [True]
-        taken(service, A)
+    left, purged = (left_by_dead_worker(plans_of("dead"), url, clock, slug) for slug in "ab")
+    with playing(plans_of, part("a", "b", "c", work=SHORT)):
+        taken(service, Key("plan", "c-2"))
+        assert service.snapshot().stale == (left, purged)
+        assert [outcome.is_done for outcome in service.purge_exact([purged])] == [True]
+        taken(service, B)
+        assert service.get(*A) == left
+
+
+def test_a_dead_workers_lock_on_a_project_is_left_to_be_seen_too(
+    service: LockService, plans_of: Plans, url: str, clock: Clock
+) -> None:
+    insert_row(url, str(SHOP), "dead", acquired_at=clock.text(-TTL), expires_at=clock.text())
+    dead = service.get(*SHOP)
+    with playing(plans_of, part("a", phase=Phase.APPLY)):
+        assert until(lambda: any(plan.phase is Phase.APPLY for plan in plans_of("other").list()))
+        assert until(lambda: service.snapshot().locks == (dead,))
+        assert not until(lambda: service.snapshot().locks != (dead,), seconds=10 * SHORT)
+        clock.advance(worker.LEAVE_STALE_SECS + 1)
+        taken(service, SHOP)
 
 
 @pytest.mark.usefixtures("quick_heartbeats")
@@ -243,50 +254,3 @@ def test_the_waiting_worker_takes_what_is_released_then_lets_another_get_stuck_a
         assert not until(lambda: service.get(*STUCK_ON) != stuck, seconds=5 * SHORT)
         service.release_exact(stuck)
         taken(service, STUCK_ON, "waiting", after=done.id)
-
-
-@pytest.fixture
-def process(url: str) -> Iterator[subprocess.Popen[bytes]]:
-    """The stuck worker, as the demo starts it."""
-    command = [sys.executable, "-m", "lockwatch.demo.worker", str(path_of(url)), "2"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
-        try:
-            yield started
-        finally:
-            started.kill()
-
-
-def stuck_in(url: str, process: subprocess.Popen[bytes]) -> None:
-    with lockwatch.connect(url) as service:
-        taken(service, STUCK_ON, f"worker-2@build-1:{process.pid}", ttl=3600)
-
-
-def test_a_worker_process_says_in_its_owner_which_process_it_is_and_ends_with_its_standard_input(
-    url: str, process: subprocess.Popen[bytes]
-) -> None:
-    stuck_in(url, process)
-    out, err = process.communicate(timeout=DEADLINE_SECS)
-    assert (process.returncode, out, err) == (0, b"", b"")
-
-
-def test_a_worker_process_that_is_asked_to_end_frees_its_locks_and_leaves_stale_ones_to_be_seen(
-    url: str, process: subprocess.Popen[bytes]
-) -> None:
-    insert_row(url, "plan/old")
-    stuck_in(url, process)
-    process.send_signal(signal.SIGTERM)
-    process.wait(DEADLINE_SECS)
-    assert row(url, str(STUCK_ON)) is None
-    assert row(url, "plan/old")
-
-
-def test_a_worker_process_that_hangs_ends_with_its_standard_input_too() -> None:
-    script = """
-import threading
-from lockwatch.demo import worker
-worker.GRACE_SECS = 0.1
-threading.Thread(target=worker.end_with_parent, args=(threading.Event(),), daemon=True).start()
-threading.Event().wait()
-"""
-    ended = subprocess.run([sys.executable, "-c", script], stdin=subprocess.DEVNULL, timeout=DEADLINE_SECS, check=False)
-    assert ended.returncode == 1
