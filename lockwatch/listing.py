@@ -69,12 +69,17 @@ def describe(lock: Lock, now: datetime) -> list[str]:
 
 def in_order(locks: Sequence[Lock], now: datetime) -> list[Lock]:
     """Those with the least time left first, led by those that cannot be read; with the same time left, by fence."""
-    return sorted(locks, key=lambda lock: (lock.remaining(now) if lock.is_readable else -inf, lock.id))
+    return sorted(locks, key=lambda lock: _urgency(lock, now))
 
 
 def held_seconds(lock: Lock, now: datetime) -> float:
     """For how long a lock has been there, in seconds; not a number (NaN) if its beginning cannot be read."""
     return nan if lock.acquired_at is None else (now - lock.acquired_at).total_seconds()
+
+
+def _urgency(lock: Lock, now: datetime) -> tuple[float, bool, int]:
+    left = lock.remaining(now) if lock.is_readable else -inf
+    return left, isinstance(lock.id, str), lock.id  # numbers and texts cannot be compared
 
 
 def _expiry(lock: Lock) -> str:

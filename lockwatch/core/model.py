@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 from lockwatch.core.errors import ValidationError
+from lockwatch.core.text import clean
 from lockwatch.core.timestamps import from_text
 
 DEFAULT_LOCK_TTL_SECS: Final = 300
@@ -31,7 +32,8 @@ _FORBIDDEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 Cell: TypeAlias = str | bytes | int | float | None
 """A column's value as a driver gives it. SQLite keeps what it was given, whatever the column's type."""
 Row: TypeAlias = Sequence[Any]
-"""id (int), then Cells: owner_id, resource_type, resource_id, acquired_at, expires_at."""
+"""id (an int, but maybe any Cell in another program's table), then Cells: owner_id, resource_type, resource_id,
+acquired_at, expires_at."""
 
 
 class Key(NamedTuple):
@@ -48,7 +50,8 @@ class Key(NamedTuple):
 class Lock:
     """One row of the table, as it was read: one lease of one resource.
 
-    `id` is its fencing token: every later grant of the resource has a greater one. Times are aware, UTC.
+    `id` is its fencing token: every later grant of the resource has a greater one. In another program's table it
+    may be no number and no token: then it is text, safe on a terminal. Times are aware, UTC.
     `acquired_at` and `expires_at` are None where the text cannot be read; `expires_text` is always what is
     stored. Text that is not UTF-8 is held with surrogate escapes; pass it through `core.text.clean` to show it.
     """
@@ -67,7 +70,7 @@ class Lock:
         number, owner, resource_type, resource_id, acquired, expires = row
         expires_text = as_text(expires)
         return cls(
-            id=number,
+            id=_as_id(number),
             owner_id=as_text(owner),
             resource_type=as_text(resource_type),
             resource_id=as_text(resource_id),
@@ -211,3 +214,8 @@ def as_text(cell: Cell) -> str:
     if isinstance(cell, bytes):
         return cell.decode("utf-8", "surrogateescape")
     return "" if cell is None else str(cell)
+
+
+def _as_id(cell: Any) -> Any:
+    # Text that was made safe names no row whose id was something else: such a row is shown, and left alone.
+    return cell if isinstance(cell, int) else clean(as_text(cell))

@@ -22,7 +22,7 @@ from lockwatch.tui.ttl import Renewals
 GHOST_SECS: Final = 5.0
 """How long the line of a lease that went stays, in seconds, when the cursor is elsewhere."""
 
-_Order: TypeAlias = tuple[datetime, str, str, int, str]
+_Order: TypeAlias = tuple[datetime, str, str, str, str]
 _BEFORE_ALL: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -192,4 +192,4 @@ class Board:
 
 def _order(lock: Lock) -> _Order:
     """By time left; equal ones by their key, so that no two of them ever swap places."""
-    return (lock.expires_at or _BEFORE_ALL, lock.resource_type, lock.resource_id, lock.id, lock.owner_id)
+    return (lock.expires_at or _BEFORE_ALL, lock.resource_type, lock.resource_id, str(lock.id), lock.owner_id)

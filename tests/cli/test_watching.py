@@ -9,7 +9,7 @@ import pytest
 from lockwatch.plans import Phase, PlanState
 from tests.cli.running import Cli, on_terminal, spawn
 from tests.plans.placing import put
-from tests.support import insert_row, path_of
+from tests.support import execute, insert_row, path_of
 
 FUTURE = "2999-01-01T00:00:00.000000Z"
 HOSTILE = [
@@ -229,6 +229,19 @@ def test_list_works_in_a_process_of_its_own(url: str) -> None:
     answer = spawn("list", "--database", url)
     assert (answer.code, answer.err) == (0, "")
     assert "plan/p1" in answer.out
+
+
+@pytest.mark.parametrize(
+    "call", ["list", "list --json", "show plan/p0", "purge --dry-run --json", "purge", "diagnostics"]
+)
+def test_ids_of_any_kind_in_another_programs_table_do_no_harm(cli: Cli, url: str, call: str) -> None:
+    execute(url, "DROP TABLE locks")
+    execute(url, "CREATE TABLE locks (id, owner_id, resource_type, resource_id, acquired_at, expires_at)")
+    for number, cell in enumerate(("\x1b[2J", b"\xff\x9b", None, 2.5, float("inf"), 7)):
+        execute(url, "INSERT INTO locks VALUES (?, 'a', 'plan', ?, 'x', '2020-01-01')", (cell, f"p{number}"))
+    answer = cli(*call.split())
+    assert answer.code in (0, 1)
+    assert _harmful(answer.out + answer.err) == []
 
 
 def _harmful(text: str) -> list[str]:

@@ -68,6 +68,11 @@ def test_a_cell_of_any_kind_is_text() -> None:
     assert [as_text(cell) for cell in ("a", b"\xff", None, 5, 2.5)] == ["a", "\udcff", "", "5", "2.5"]
 
 
+def test_an_id_that_is_no_number_is_text_that_is_safe_to_show() -> None:
+    ids = ["\x1b[2J", "7", b"\xff\x1b", None, 2.5, math.inf, 7]
+    assert [Lock.from_row((cell, *"abcde")).id for cell in ids] == ["␛[2J", "7", "\ufffd␛", "", "2.5", "inf", 7]
+
+
 BAD_TTLS: list[Any] = [
     0, -1, 4.999, 3600.001, math.nan, math.inf, -math.inf, True, False, "300", None, 10**12, 10**5000, -(10**5000),
     b"60", Decimal(60), timedelta(seconds=60), [60], 60j,

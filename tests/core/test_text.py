@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockwatch.core.text import INVISIBLE, clean, duration, shorten
+from lockwatch.core.text import INVISIBLE, LONGEST, clean, duration, shorten
 
 # Format characters that are seen: signs over digits, and joiners of hieroglyphs.
 SEEN_FORMATS = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD, *range(0x13430, 0x13440)}
@@ -54,6 +54,12 @@ def test_each_character_is_cleaned_to_one_and_only_once(text: str) -> None:
     assert len(clean(text)) == len(text)
     assert clean(clean(text)) == clean(text)
     assert clean(text) == "".join(map(clean, text))
+
+
+def test_a_text_beyond_all_measure_loses_its_middle() -> None:
+    shown = clean("a" + "\x1b" * 10**6 + "z")
+    assert (len(shown), shown[:2], shown[-2:]) == (LONGEST, "a␛", "␛z")
+    assert clean("\x1b" * LONGEST) == "␛" * LONGEST
 
 
 @given(st.binary())

@@ -82,6 +82,11 @@ def taken(service: LockService, key: Key, name: str = "me", after: int = 0) -> L
     return found[0]
 
 
+def has_begun(plans_of: Plans, plan_id: str) -> bool:
+    """Whether work on a plan is under way: it begins a moment after its lock was taken."""
+    return until(lambda: plans_of("other").get(plan_id).state is PlanState.PROCESSING)
+
+
 def left_by_dead_worker(plans: PlanLifecycleService, url: str, clock: Clock, slug: str = "a") -> Lock:
     """A plan whose worker died in its phase execute, and the lock that went stale just now."""
     plan_id, begun = f"{slug}-1", clock.text()
@@ -204,6 +209,7 @@ def test_a_worker_whose_lock_was_released_by_an_operator_goes_on_with_other_work
 ) -> None:
     with playing(plans_of, part("a", "b")):
         lock = taken(service, A)
+        assert has_begun(plans_of, "a-1")
         assert service.release_exact(lock).is_done
         taken(service, B)
     lost = f"the lock of {lock.owner_id} on plan/a-1 is not there: it was released or removed"
@@ -231,6 +237,7 @@ def test_a_stuck_worker_holds_its_locks_and_does_nothing_until_one_is_taken_away
     stuck = part("a", role=Role.STUCK, project=STUCK_ON.resource_id, phase=Phase.APPLY)
     with playing(plans_of, stuck) as thread:
         locks = (taken(service, A), taken(service, STUCK_ON))
+        assert has_begun(plans_of, "a-1")
         clock.advance(TTL - 1)
         assert not until(lambda: service.snapshot().locks != locks, seconds=10 * SHORT)
         service.release_exact(next(lock for lock in locks if lock.key == key))

@@ -30,6 +30,11 @@ def test_equal_times_never_swap_places() -> None:
         assert names(board(*locks)) == order == sorted(order)
 
 
+def test_ids_that_are_no_numbers_do_not_stop_the_order() -> None:
+    foreign = Lock.from_row(("seven", "a", "plan", "p", "x", lock(1).expires_text))
+    assert names(board(lock(1, name="p"), foreign)) == ["p", "p"]
+
+
 def test_the_cursor_starts_on_the_first_row() -> None:
     assert board(lock(1, 30), lock(2, 10)).selected == lock(2, 10)
 
