@@ -20,6 +20,7 @@ from sqlalchemy.pool import NullPool
 from lockwatch import settings
 from lockwatch.core.dialects import SQLITE, UPGRADE_HINT, Clock
 from lockwatch.core.errors import DatabaseError, ValidationError
+from lockwatch.core.model import as_text
 from lockwatch.core.service import LockService
 from lockwatch.core.text import clean
 from lockwatch.core.timestamps import utc_now
@@ -143,7 +144,8 @@ class Database:
         Raises:
             DatabaseError: it cannot be written, or has a table `locks` that does not fit. Nothing was changed.
         """
-        self._is_there()
+        if not self._is_there() and not self.path.parent.is_dir():
+            raise DatabaseError(f"there is no folder {clean(str(self.path.parent))} to make the file in")
         engine = create_engine(
             "sqlite://", creator=lambda: self._connect("rwc", UPGRADE_TIMEOUT_SECS), poolclass=NullPool
         )
@@ -217,8 +219,10 @@ def open_database(url: str | None = None) -> Database:
         DatabaseError: the default file cannot be made or upgraded.
     """
     database = locate(url)
-    if url is None and settings.database_url() is None:
-        _make_default(database)
+    if _is_default(url):
+        _make_folder(database)
+        if not database.is_at_head():
+            database.upgrade()
     return database
 
 
@@ -234,7 +238,10 @@ def locate(url: str | None = None) -> Database:
 
 def upgrade(url: str | None = None) -> bool:
     """Make and upgrade the database of `url`: whether anything was left to do. See `Database.upgrade`."""
-    return Database.from_url(url).upgrade() if url is not None else open_database().upgrade()
+    database = locate(url)
+    if _is_default(url):
+        _make_folder(database)
+    return database.upgrade()
 
 
 def migrations_path() -> Path:
@@ -247,13 +254,15 @@ def migrations_path() -> Path:
     return inside if inside.is_dir() else package.parent / "migrations"
 
 
-def _make_default(database: Database) -> None:
+def _is_default(url: str | None) -> bool:
+    return url is None and settings.database_url() is None
+
+
+def _make_folder(database: Database) -> None:
     try:
         database.path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DatabaseError(f"the folder of {database.name} cannot be made ({error.strerror})") from error
-    if not database.is_at_head():
-        database.upgrade()
 
 
 def _begin(connection: Connection) -> None:
@@ -266,7 +275,7 @@ def _revision(connection: sqlite3.Connection) -> str | None:
     if not count:
         return None
     row = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchone()  # noqa: S608 a constant of ours
-    return row[0] if row else None
+    return as_text(row[0]) or None if row else None
 
 
 def _run_migrations(connection: Connection) -> None:
@@ -286,4 +295,9 @@ def _run_migrations(connection: Connection) -> None:
 
 def _scheme(url: object) -> str:
     """What may be said of a URL that cannot be read: all before its `://`, since a password may come after it."""
-    return f"{url.partition('://')[0]}://…" if isinstance(url, str) and "://" in url else type(url).__name__
+    if not isinstance(url, str):
+        return type(url).__name__
+    scheme, slashes, _ = url.partition("://")
+    if slashes:
+        return f"{scheme}://…"
+    return "…" if "@" in url or "=" in url else url  # a path, as a rule; a password comes with one of these

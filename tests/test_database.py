@@ -253,6 +253,32 @@ def test_a_version_that_is_not_known_is_a_database_error_and_nothing_is_changed(
     assert dump(url) == before
 
 
+def test_a_version_that_is_no_text_is_read_as_text(url: str) -> None:
+    for value, told in (("x'ff1b'", "\udcff\x1b"), ("NULL", None), ("5", "5")):
+        execute(url, "DROP TABLE lockwatch_version")
+        execute(url, f"CREATE TABLE lockwatch_version AS SELECT {value} AS version_num")
+        assert Database.from_url(url).revision() == told
+
+
+def test_of_many_upgrades_at_once_one_says_that_it_was_done(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/new.db"
+    assert sorted(together(lockwatch.upgrade, *[(url,)] * 4)) == [False, False, False, True]
+
+
+def test_a_path_without_its_folder_is_named_by_the_upgrade(tmp_path: Path) -> None:
+    with pytest.raises(lockwatch.DatabaseError, match=f"no folder {tmp_path}/missing"):
+        lockwatch.upgrade(f"sqlite:///{tmp_path}/missing/x.db")
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"), [("locks.db", "'locks.db'"), ("user:secret@host/x", "'…'"), ("password=secret", "'…'")]
+)
+def test_what_is_no_url_is_shown_unless_it_may_hold_a_password(given: str, shown: str) -> None:
+    with pytest.raises(lockwatch.ValidationError) as refused:
+        Database.from_url(given)
+    assert str(refused.value).endswith(f"got {shown}")
+
+
 def test_an_upgrade_leaves_the_logging_of_its_program_alone(tmp_path: Path) -> None:
     root = logging.getLogger()
     before = (root.level, list(root.handlers), logging.getLogger("program").disabled)

@@ -23,11 +23,11 @@ def upgrade(ctx: typer.Context, database: DatabaseOption = None, as_json: JsonOp
 
     url = chosen(ctx, database)
     target = locate(url)
-    existed, before = target.path.exists(), target.revision()
-    bring_to_head(url)
-    done = "already at" if before == HEAD_REVISION else "upgraded to" if existed else "made at"
+    existed = target.path.exists()
+    was_done = bring_to_head(url)
+    done = "already at" if not was_done else "upgraded to" if existed else "made at"
     if as_json:
-        say_json({**_fields(target, HEAD_REVISION), "upgraded": before != HEAD_REVISION, "made": not existed})
+        say_json({**_fields(target, HEAD_REVISION), "upgraded": was_done, "made": was_done and not existed})
     else:
         say(f"{done} {HEAD_REVISION}: {target.name}")
 

@@ -28,7 +28,8 @@ FUTURE = "2999-01-01T00:00:00.000000Z"
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_reader_that_goes_away_early_is_no_news(url: str, unbuffered: str) -> None:
-    insert_row(url, "plan/p1", "a" * 200_000)
+    for number in range(50):
+        insert_row(url, f"plan/p{number}", "a" * 4000)
     with subprocess.Popen(
         [sys.executable, "-m", "lockwatch", "list", "--database", url],
         stdout=subprocess.PIPE,
@@ -62,7 +63,8 @@ def test_what_could_not_be_listed_is_not_purged(url: str) -> None:
 
 @pytest.mark.parametrize("call", ["list", "--help"])
 def test_an_answer_that_cannot_be_written_is_told_in_one_line(url: str, tmp_path: Path, call: str) -> None:
-    insert_row(url, "plan/p1", "a" * 200_000)
+    for number in range(50):
+        insert_row(url, f"plan/p{number}", "a" * 4000)
     with (tmp_path / "answer").open("w") as answer:
         done = subprocess.run(
             [sys.executable, "-c", SMALL_FILES_ONLY, "--database", url, call, str(0 if call == "--help" else 2**16)],
