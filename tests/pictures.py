@@ -16,6 +16,7 @@ from lockwatch.core.state import LockState
 from lockwatch.database import Database
 from lockwatch.demo.crew import Crew
 from lockwatch.demo.scene import cast
+from lockwatch.plans import PlanLifecycleService
 from lockwatch.tui.app import Dashboard
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
@@ -24,13 +25,13 @@ SIZE: Final = (112, 22)
 _OTHERS_FONTS: Final = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # a picture that is looked at fetches nothing
 
 
-async def take(service: LockService) -> None:
+async def take(service: LockService, plans: PlanLifecycleService) -> None:
     """Wait until every state is on the screen, and draw the table and a dialog over it."""
-    dashboard = Dashboard(service, "locks.db", interval=0.5)
+    dashboard = Dashboard(service, "locks.db", interval=0.5, find_plan=plans.get)
     async with dashboard.run_test(size=SIZE) as pilot:
-        await _until(pilot, lambda: len(dashboard.scene.board.rows) > 5)
-        await pilot.press("end")
         await _until(pilot, lambda: _shows_every_state(dashboard))
+        await pilot.press("end")
+        await pilot.pause(0.2)  # the plan under the cursor is read
         _draw(dashboard, "dashboard")
         await pilot.press("r")
         await pilot.pause(0.6)
@@ -47,15 +48,16 @@ def main() -> None:
             LockService(database.engine(), identity=database.identity) as service,
             Crew(database.path, service, cast(8)),
         ):
-            asyncio.run(take(service))
+            asyncio.run(take(service, PlanLifecycleService(service, database.transactional_engine())))
 
 
 def _shows_every_state(dashboard: Dashboard) -> bool:
     board, now = dashboard.scene.board, dashboard.scene.now()
     if now is None:
         return False
-    states = {board.state(lock, now) for lock in board.rows}
-    return states >= {LockState.HELD, LockState.EXPIRING, LockState.STALE} and len(board.rows) >= 8
+    live = [lock for lock in board.rows if board.ghost(lock) is None]
+    states = {board.state(lock, now) for lock in live}
+    return states >= {LockState.HELD, LockState.EXPIRING, LockState.STALE} and len(live) == len(board.rows) >= 8
 
 
 async def _until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
