@@ -41,7 +41,7 @@ def run(workers: int = 8, seconds: float = 15.0) -> int:
         LockwatchError: the workers cannot be started.
         DatabaseError: the temporary database cannot be made or used.
         BrokenPipeError: nobody reads what is printed.
-        SystemExit: with 128 + n, after SIGTERM, SIGINT or SIGHUP.
+        SystemExit: with 128 + n, after SIGTERM, SIGINT, SIGHUP or SIGQUIT.
     """
     parts = cast(workers)
     _validate_seconds(seconds)

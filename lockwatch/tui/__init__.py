@@ -30,7 +30,7 @@ def run(service: LockService, name: str, *, interval: float = 1.0, find_plan: Fi
 
     Raises:
         LockwatchError: the dashboard failed; the screen is restored, and the message is one line.
-        SystemExit: a signal (TERM, HUP, INT) ended it; the screen is restored.
+        SystemExit: a signal (TERM, HUP, INT, QUIT) ended it; the screen is restored.
     """
     from lockwatch.tui.running import run_dashboard  # late: textual is needed nowhere else
 

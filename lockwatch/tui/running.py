@@ -16,7 +16,7 @@ from lockwatch.tui.app import Dashboard
 from lockwatch.tui.plan_reader import FindPlan
 from lockwatch.tui.poller import reason_of
 
-_ENDING: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_ENDING: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 _TEXTUALS: Final = (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH, signal.SIGTTOU, signal.SIGTTIN)
 """Signals for which Textual leaves handlers behind."""
 

@@ -140,7 +140,7 @@ def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         yield process
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
 def test_nothing_is_left_of_a_demo_that_a_signal_ended(
     running: subprocess.Popen[str], tmp_path: Path, number: signal.Signals
 ) -> None:

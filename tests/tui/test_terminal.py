@@ -70,7 +70,7 @@ def test_no_control_of_the_data_reaches_the_terminal(url: str) -> None:
     assert "␛[2J" in text
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT])
 def test_a_signal_restores_the_screen_and_ends(url: str, number: signal.Signals) -> None:
     with terminal(url) as opened:
         shown(opened, "No locks.")
