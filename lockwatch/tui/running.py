@@ -13,6 +13,7 @@ from typing import Any, Final
 from lockwatch.core.errors import LockwatchError
 from lockwatch.core.service import LockService
 from lockwatch.tui.app import Dashboard
+from lockwatch.tui.driver import SteadyDriver
 from lockwatch.tui.poller import reason_of
 
 _ENDING: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
@@ -23,6 +24,7 @@ _TEXTUALS: Final = (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH, signal.SIGT
 def run_dashboard(service: LockService, name: str, interval: float) -> None:
     """See `lockwatch.tui.run`."""
     dashboard = Dashboard(service, name, interval=interval)
+    dashboard.driver_class = SteadyDriver
     with _signals(dashboard.end) as received:
         dashboard.run()
     if received:
