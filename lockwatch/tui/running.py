@@ -13,6 +13,7 @@ from typing import Any, Final
 from lockwatch.core.errors import LockwatchError
 from lockwatch.core.service import LockService
 from lockwatch.tui.app import Dashboard
+from lockwatch.tui.driver import SteadyDriver
 from lockwatch.tui.plan_reader import FindPlan
 from lockwatch.tui.poller import reason_of
 
@@ -24,6 +25,7 @@ _TEXTUALS: Final = (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH, signal.SIGT
 def run_dashboard(service: LockService, name: str, interval: float, find_plan: FindPlan | None) -> None:
     """See `lockwatch.tui.run`."""
     dashboard = Dashboard(service, name, interval=interval, find_plan=find_plan)
+    dashboard.driver_class = SteadyDriver
     with _signals(dashboard.end) as received:
         dashboard.run()
     if received:

@@ -53,6 +53,10 @@ class Terminal:
         """Write on the screen as another program would."""
         self._stream.feed(text.encode())
 
+    def echoes(self) -> bool:
+        """Whether the terminal shows what is typed, as it does unless a program took it."""
+        return bool(termios.tcgetattr(self._master)[3] & termios.ECHO)
+
     def hang_up(self) -> None:
         """Close the terminal, as a window that is closed."""
         os.close(self._master)

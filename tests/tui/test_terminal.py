@@ -79,6 +79,23 @@ def test_a_signal_restores_the_screen_and_ends(url: str, number: signal.Signals)
     assert restored(opened)
 
 
+def test_a_process_that_was_stopped_and_goes_on_takes_its_keys_and_ends_in_good_order(url: str) -> None:
+    with terminal(url) as opened:
+        shown(opened, "No locks.")
+        for times in (2, 3):
+            opened.process.send_signal(signal.SIGSTOP)
+            opened.process.send_signal(signal.SIGCONT)
+            opened.until(lambda times=times: opened.written.count(b"\x1b[?1049h") == times)  # type: ignore[misc]
+        opened.type("?")
+        shown(opened, "Help")
+        opened.type("q")
+        opened.until(lambda: "Help" not in opened.screen())
+        opened.type("q")
+        assert opened.end() == 0
+        assert opened.echoes()
+    assert restored(opened)
+
+
 def test_an_earlier_handler_still_gets_its_signal(url: str) -> None:
     program = "import signal; signal.signal(signal.SIGTERM, lambda *_: print('cleaned up'));" + PROGRAM
     with terminal(url, program=program) as opened:
