@@ -274,7 +274,7 @@ def _revision(connection: sqlite3.Connection) -> str | None:
     (count,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = ?", (VERSION_TABLE,)).fetchone()
     if not count:
         return None
-    row = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchone()  # noqa: S608 a constant of ours
+    row = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchone()  # noqa: S608  # nosec B608
     return as_text(row[0]) or None if row else None
 
 

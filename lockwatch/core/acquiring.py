@@ -208,6 +208,7 @@ def _require_fencing_tokens(table: LockTable) -> None:
 
 
 def _until_next_look(holder: Lock, now: datetime) -> float:
-    pause = random.uniform(*POLL_SECS)  # noqa: S311 so that waiters do not look in step
+    # Random so that waiters do not look in step.
+    pause = random.uniform(*POLL_SECS)  # noqa: S311  # nosec B311
     remaining = holder.remaining(now)
     return min(pause, max(remaining, 0.0)) if holder.is_readable else pause

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
+import subprocess  # nosec B404
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
@@ -37,8 +37,9 @@ class Command:
     def __init__(self, arguments: Sequence[str], variables: Mapping[str, str]) -> None:
         name = clean(arguments[0])
         try:
-            # What this process has inherited beyond stderr is the command's too, as with any other wrapper.
-            self._process = subprocess.Popen(  # noqa: S603 running what one is told to run is the point
+            # Running what one is told to run is the point. What this process has inherited beyond stderr is the
+            # command's too, as with any other wrapper.
+            self._process = subprocess.Popen(  # noqa: S603  # nosec B603
                 arguments, env={**os.environ, **variables}, process_group=0, close_fds=False
             )
         except FileNotFoundError as error:
