@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
 from lockwatch.core.dialects import Clock, Dialect
+from lockwatch.core.interrupts import swallowed
 
 Parameters: TypeAlias = Mapping[str, object]
 
@@ -48,7 +49,7 @@ class Connection:
         try:
             return self._driver.execute(sql, parameters).fetchall()  # type: ignore[no-any-return]
         except self._failure as error:
-            raise self._dialect.translate(error) from error
+            raise self._meant_by(error) from error
 
     def changes(self, sql: str, parameters: Parameters) -> int:
         """How many rows one statement changed."""
@@ -76,9 +77,12 @@ class Connection:
         with suppress(self._failure):
             self._driver.close()
 
+    def _meant_by(self, error: Exception) -> BaseException:
+        return swallowed(error) or self._dialect.translate(error)
+
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
         except self._failure as error:
-            raise self._dialect.translate(error) from error
+            raise self._meant_by(error) from error

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from lockwatch.core.errors import DatabaseBusyError, DatabaseError
+from lockwatch.core.interrupts import noting
 from lockwatch.core.schema import COLUMNS
 from lockwatch.core.text import clean
 from lockwatch.core.timestamps import in_written_form, later, to_text
@@ -40,12 +41,16 @@ def _prepare_sqlite(connection: sqlite3.Connection, clock: Clock) -> None:
     connection.isolation_level = None  # autocommit, whatever the engine was made for
     # Bytes that are not UTF-8 must neither fail nor be lost: the row they are in can then still be named.
     connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
-    connection.create_function("lockwatch_now", 0, lambda: to_text(clock()))
-    connection.create_function("lockwatch_later", 2, later, deterministic=True)
-    connection.create_function("lockwatch_utc", 1, in_written_form, deterministic=True)
+    connection.create_function("lockwatch_now", 0, noting(partial(_now, clock)))
+    connection.create_function("lockwatch_later", 2, noting(later), deterministic=True)
+    connection.create_function("lockwatch_utc", 1, noting(in_written_form), deterministic=True)
     # Without a write-ahead log NORMAL may lose or break the file when the power fails.
     if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
         connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def _now(clock: Clock) -> str:
+    return to_text(clock())
 
 
 _IDS_NEVER_RETURN: Final = re.compile(
