@@ -228,5 +228,7 @@ def _tried(failure: str) -> Iterator[None]:
     """A step whose failure is logged, so that the steps after it are taken all the same."""
     try:
         yield
+    except LockwatchError as error:  # it says what is the matter: a trace of calls would only hide that
+        log.warning("%s (%s)", failure, clean(str(error)))
     except Exception:
         log.exception(failure)

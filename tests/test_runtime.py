@@ -255,6 +255,8 @@ def test_a_database_that_is_gone_at_the_exit_is_told_and_the_exit_goes_on(
         runtime.service.acquire("plan", "p1", runtime.owner_id)
         os.remove(url.removeprefix("sqlite:///"))  # noqa: PTH107
     assert "not all locks of" in caplog.text
+    assert "there is no database file" in caplog.text
+    assert "Traceback" not in caplog.text
 
 
 # Signals, beside handlers of the application
