@@ -90,6 +90,8 @@ class Lease:
 
         To be called late, in a short transaction of the same database, right before what it protects is written.
         On SQLite it takes the write lock: all lock calls on the file wait until the transaction ends.
+        Python's SQLite driver begins no transaction for `begin_nested()` if nothing was written before: the end of that
+        savepoint is then the end of the guard. Guard before it, or write first.
 
         Args:
             connection: the caller's SQLAlchemy connection or session, in a transaction.
