@@ -40,15 +40,16 @@ _ANSWERS: Final = (LockConflictError, LockExpiredError)
 class Use:
     """The table for one call. Its connection is kept afterwards unless the call failed for the database's sake."""
 
-    __slots__ = ("_table", "_tables")
+    __slots__ = ("_even_closed", "_table", "_tables")
 
-    def __init__(self, tables: HeldTables) -> None:
+    def __init__(self, tables: HeldTables, even_closed: bool) -> None:
         self._tables = tables
+        self._even_closed = even_closed
 
     def __enter__(self) -> LockTable:
         _gate.enter(self)
         try:
-            self._table = self._tables.take()
+            self._table = self._tables.take(self._even_closed)
         except BaseException:
             _gate.leave(self)
             raise
@@ -81,24 +82,24 @@ class HeldTables:
         self._closed = False
         _opened.add(self)
 
-    def use(self) -> Use:
-        """The table for one call: `with tables.use() as table`."""
-        return Use(self)
+    def use(self, *, even_closed: bool = False) -> Use:
+        """The table for one call: `with tables.use() as table`. After `close`, only what clears up may still begin."""
+        return Use(self, even_closed)
 
     def close(self) -> None:
-        """Close what is idle now, and what is in use as soon as its call ends. No call can start any more."""
+        """Close what is idle now, and what is in use as soon as its call ends. No other call can start."""
         self._closed = True
         self._leave_to_parent()
         self.close_idle()
 
-    def take(self) -> LockTable:
+    def take(self, even_closed: bool = False) -> LockTable:
         """An open table that nobody else uses until it is given back.
 
         Raises:
             DatabaseError: the database cannot be opened, or its file is not the one that was opened before.
             LockwatchError: closed.
         """
-        if self._closed:
+        if self._closed and not even_closed:
             raise LockwatchError("the lock service is closed")
         self._leave_to_parent()
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+from contextlib import suppress
 from types import TracebackType
 from typing import Final
 
@@ -87,8 +88,8 @@ class Hold:
         try:
             return self._keeper.enter(grant, self._request.ttl_seconds, self._interval_seconds)
         except BaseException:
-            if grant.is_new:
-                self._release(grant.lock)
+            if grant.is_new:  # nobody works under it, and nobody was told of it
+                self._release(grant.lock, even_closed=True)
             raise
 
     def _end(self, kept: Kept) -> None:
@@ -105,14 +106,18 @@ class Hold:
             finally:
                 self._keeper.drop(kept)
 
-    def _release(self, lock: Lock) -> Loss | None:
+    def _release(self, lock: Lock, *, even_closed: bool = False) -> Loss | None:
         """End the lease if it is still there; why it was lost if it is not."""
         try:
-            with self._tables.use() as table:
+            with self._tables.use(even_closed=even_closed) as table:
                 return release_lease(table, lock)
         except Exception as error:  # noqa: BLE001 the body's own exception must come out, whatever this one is
             log.warning("%s was not released and ends by its TTL: %s", clean(lock.resource), clean(str(error)))
             return None
+        except BaseException:  # ctrl+c, which is no reason to leave the lock behind
+            with suppress(Exception), self._tables.use(even_closed=even_closed) as table:
+                release_lease(table, lock)
+            raise
 
 
 def release_lease(table: LockTable, lock: Lock) -> Loss | None:

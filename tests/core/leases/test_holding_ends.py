@@ -8,7 +8,9 @@ import time
 import pytest
 
 import lockwatch
+from lockwatch.core.acquiring import Grant, Request
 from lockwatch.core.keeper import LeaseKeeper
+from lockwatch.core.model import Key
 from lockwatch.core.table import LockTable
 from tests.core.leases.leasing import (
     PATIENCE_SECS,
@@ -36,6 +38,39 @@ def test_an_error_between_the_grant_and_the_body_leaves_no_row_and_no_thread(
         pytest.fail("the body ran")
     assert row(url, "plan/p1") is None
     assert not lease_threads()
+
+
+def test_a_grant_that_comes_as_the_service_closes_leaves_no_row(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = lockwatch.connect(url)
+    granted = service._acquirer.acquire_now
+
+    def close_after_the_grant(request: Request) -> Grant:
+        grant = granted(request)
+        service.shut_down(0)
+        return grant
+
+    monkeypatch.setattr(service._acquirer, "acquire_now", close_after_the_grant)
+    with pytest.raises(lockwatch.LockwatchError, match="shutting down"), service.hold("plan", "p1"):
+        pytest.fail("the body ran")
+    assert row(url, "plan/p1") is None
+
+
+def test_ctrl_c_during_the_release_leaves_no_row(
+    url: str, service: lockwatch.LockService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find, is_pressed = LockTable.find, False
+
+    def press_once(table: LockTable, key: Key) -> object:
+        nonlocal is_pressed
+        if not is_pressed:
+            is_pressed = True
+            raise KeyboardInterrupt
+        return find(table, key)
+
+    with pytest.raises(KeyboardInterrupt), service.hold("plan", "p1", "a"):
+        monkeypatch.setattr(LockTable, "find", press_once)
+    assert row(url, "plan/p1") is None
+    assert service.leases() == []
 
 
 def test_a_thread_that_cannot_start_leaves_no_row_and_stops_no_later_hold(
