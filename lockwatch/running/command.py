@@ -36,6 +36,8 @@ class Command:
 
     def __init__(self, arguments: Sequence[str], variables: Mapping[str, str]) -> None:
         name = clean(arguments[0])
+        if not name:  # the system would look for it in each folder, and call that forbidden
+            raise CommandNotFoundError("the command is empty: there is no such command")
         try:
             # Running what one is told to run is the point. What this process has inherited beyond stderr is the
             # command's too, as with any other wrapper.

@@ -84,6 +84,7 @@ def test_options_of_the_command_are_the_commands(url: str) -> None:
     ("arguments", "code"),
     [
         (("plan/p1", "--", "no-such-command-anywhere"), 127),
+        (("plan/p1", "--", ""), 127),
         (("plan/p1", "--", "/etc"), 126),
         (("plan/p1",), 2),
         (("plan", "--", "true"), 2),
