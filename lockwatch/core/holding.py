@@ -43,6 +43,7 @@ class Hold:
         wait_seconds: float,
         interval_seconds: float,
         on_lost: OnLost | None,
+        is_sole_owner: bool,
     ) -> None:
         self._tables = tables
         self._acquirer = acquirer
@@ -51,16 +52,22 @@ class Hold:
         self._wait_seconds = wait_seconds
         self._interval_seconds = interval_seconds
         self._on_lost = on_lost
+        self._is_sole_owner = is_sole_owner
         self._kept: Kept | None = None
 
     def __enter__(self) -> Lease:
         if self._kept is not None:
             raise LockwatchError("a hold can be entered once; call hold() again for another one")
-        self._kept = self._acquirer.wait_for(self._request, self._wait_seconds, self._begin)
-        lease = self._kept.lease
-        if self._on_lost is not None:
-            lease.tell(self._on_lost)
-        return lease
+        try:
+            self._kept = self._acquirer.wait_for(self._request, self._wait_seconds, self._begin)
+            if self._on_lost is not None:
+                self._kept.lease.tell(self._on_lost)
+        except LockwatchError:
+            raise
+        except BaseException:
+            self._undo()
+            raise
+        return self._kept.lease
 
     def __exit__(
         self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
@@ -68,8 +75,12 @@ class Hold:
         if self._kept is None or not self._kept.lease.is_of_this_process:
             return
         lease = self._kept.lease
-        lease.is_lost()
-        self._end(self._kept)
+        try:
+            lease.is_lost()
+            self._end(self._kept)
+        except BaseException:
+            self._undo()
+            raise
         if kind is None and lease.lost_reason is not None:
             raise lease.error(lease.lost_reason)
 
@@ -86,7 +97,7 @@ class Hold:
 
     def _enter(self, grant: Grant) -> Kept | None:
         try:
-            return self._keeper.enter(grant, self._request.ttl_seconds, self._interval_seconds)
+            return self._keeper.enter(self, grant, self._request.ttl_seconds, self._interval_seconds)
         except BaseException:
             if grant.is_new:  # nobody works under it, and nobody was told of it
                 self._release(grant.lock, even_closed=True)
@@ -95,7 +106,7 @@ class Hold:
     def _end(self, kept: Kept) -> None:
         lease = kept.lease
         with self._turn:
-            if not self._keeper.leave(kept):
+            if not self._keeper.leave(self, kept):
                 if self._on_lost is not None:
                     lease.forget(self._on_lost)
                 return
@@ -114,10 +125,33 @@ class Hold:
         except Exception as error:  # noqa: BLE001 the body's own exception must come out, whatever this one is
             log.warning("%s was not released and ends by its TTL: %s", clean(lock.resource), clean(str(error)))
             return None
-        except BaseException:  # ctrl+c, which is no reason to leave the lock behind
-            with suppress(Exception), self._tables.use(even_closed=even_closed) as table:
-                release_lease(table, lock)
-            raise
+
+    def _undo(self) -> None:
+        """After ctrl+c between two steps: take all of them back, those that were taken back before too."""
+        with suppress(Exception):  # the interrupt goes on, whatever this meets
+            kept = self._kept or self._keeper.held_by(self)
+            if kept is not None:
+                self._end_again(kept)
+            elif self._is_sole_owner:
+                self._withdraw()
+
+    def _end_again(self, kept: Kept) -> None:
+        with self._turn:
+            if not self._keeper.leave(self, kept):
+                return
+            try:
+                if kept.is_ours:
+                    with self._tables.use(even_closed=True) as table:
+                        release_lease(table, kept.lease.lock)
+            finally:
+                self._keeper.drop(kept)
+
+    def _withdraw(self) -> None:
+        """Release a grant that was never heard of. Nobody else has this owner's name."""
+        with self._tables.use(even_closed=True) as table:
+            found = table.find(self._request.key)
+            if found is not None and found[0].owner_id == self._request.owner_id:
+                release_lease(table, found[0])
 
 
 def release_lease(table: LockTable, lock: Lock) -> Loss | None:

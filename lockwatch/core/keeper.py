@@ -49,7 +49,7 @@ class LeaseKeeper:
         """
         return self._turns.of((key, owner_id))
 
-    def enter(self, grant: Grant, ttl_seconds: float, interval_seconds: float) -> Kept | None:
+    def enter(self, holder: object, grant: Grant, ttl_seconds: float, interval_seconds: float) -> Kept | None:
         """Begin a hold of what was granted; a hold within another one of the same lease shares it.
 
         None if that lease is one that a hold here has lost: its row must go, and a new grant be asked for.
@@ -61,22 +61,30 @@ class LeaseKeeper:
         with self._mutex:
             kept = self._kept.get(grant.lock.id)
             if kept is not None and kept.lease.prolong(grant.lock, deadline):
-                kept.share(grant.sent_at, ttl_seconds, interval_seconds)
+                kept.share(holder, grant.sent_at, ttl_seconds, interval_seconds)
             elif kept is not None and kept.is_ours:
                 return None
             else:
                 lease = Lease(grant.lock, ttl_seconds, deadline, monotonic=self._monotonic, clock=self._clock)
                 due = grant.sent_at + interval_seconds
-                kept = self._keep(Kept(lease=lease, interval=interval_seconds, due=due, is_ours=grant.is_new))
+                kept = Kept(lease=lease, interval=interval_seconds, due=due, is_ours=grant.is_new, holders={holder})
+                self._keep(kept)
             self._call_if_urgent(kept)
             return kept
 
-    def leave(self, kept: Kept) -> bool:
-        """End a hold: whether it was the last one, after which its row is to be released and it to be dropped."""
+    def leave(self, holder: object, kept: Kept) -> bool:
+        """End a hold: whether none is left, after which the row is to be released and the lease to be dropped.
+
+        The same if it was ended before: an interrupt may come in the midst of an end, which is then begun again.
+        """
         with self._mutex:
-            kept.holds -= 1
-            kept.is_ending = kept.holds == 0
+            kept.holders.discard(holder)
+            kept.is_ending = not kept.holders
             return kept.is_ending
+
+    def held_by(self, holder: object) -> Kept | None:
+        """What a hold keeps alive."""
+        return next((kept for kept in self._all_kept() if holder in kept.holders), None)
 
     def drop(self, kept: Kept) -> None:
         """Keep it no longer. A renewal that is under way may still come to its end; it inserts nothing."""
@@ -122,7 +130,7 @@ class LeaseKeeper:
         self._turns = Turns()
         self._threads: dict[str, Rounds] = {}
 
-    def _keep(self, kept: Kept) -> Kept:
+    def _keep(self, kept: Kept) -> None:
         if self._is_shutting_down:
             raise LockwatchError("the lock service is shutting down: no new lease is held")
         for name, work in (("heartbeat", self._beat), ("watchdog", self._watch)):
@@ -131,7 +139,6 @@ class LeaseKeeper:
                 thread.start()
                 self._threads[name] = thread
         self._kept[kept.lease.fence] = kept
-        return kept
 
     def _is_over(self, thread: Rounds) -> bool:
         with self._mutex:

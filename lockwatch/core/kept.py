@@ -14,14 +14,14 @@ EARLY_SHARE: Final = 1 / 10
 
 @dataclass(slots=True, kw_only=True)
 class Kept:
-    """A lease, when its next heartbeat is due, and how many holds share it."""
+    """A lease, when its next heartbeat is due, and which holds share it."""
 
     lease: Lease
     interval: float
     due: float
     is_ours: bool
     """Whether the first of these holds was granted it as a new row, so that the last to end releases it."""
-    holds: int = 1
+    holders: set[object]
     is_ending: bool = False
     """Whether it is being released: that its row is gone is no loss then."""
 
@@ -30,9 +30,9 @@ class Kept:
         early = min(MOST_EARLY_SECS, self.interval * EARLY_SHARE)
         return self.lease.is_doubted or self.due <= now + early
 
-    def share(self, sent_at: float, ttl_seconds: float, interval_seconds: float) -> None:
+    def share(self, holder: object, sent_at: float, ttl_seconds: float, interval_seconds: float) -> None:
         """One more hold, asked for at `sent_at`, which may want a longer TTL or more heartbeats."""
-        self.holds += 1
+        self.holders.add(holder)
         self.lease.ttl_seconds = max(self.lease.ttl_seconds, ttl_seconds)
         self.interval = min(self.interval, interval_seconds)
         self.due = min(self.due, sent_at + interval_seconds)

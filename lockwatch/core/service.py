@@ -20,6 +20,7 @@ from lockwatch.core.dialects import Clock
 from lockwatch.core.errors import (
     LockExpiredError,
     LossReason,
+    ValidationError,
 )
 from lockwatch.core.held import HeldTables, Identity
 from lockwatch.core.holding import Hold, heartbeat_interval, new_owner
@@ -129,6 +130,8 @@ class LockService:
             LockConflictError: somebody else holds it, still at the end of the wait.
             LockExpiredError: at the end of a body that raised nothing: the lease had been lost.
         """
+        if on_lost is not None and not callable(on_lost):
+            raise ValidationError("on_lost", on_lost, "must be something to call with the lease")
         request = self._request(resource_type, resource_id, new_owner() if owner_id is None else owner_id, ttl_seconds)
         return Hold(
             self._tables,
@@ -138,6 +141,7 @@ class LockService:
             wait_seconds=validate_wait(wait_seconds),
             interval_seconds=heartbeat_interval(heartbeat_seconds, ttl_seconds),
             on_lost=on_lost,
+            is_sole_owner=owner_id is None,
         )
 
     def renew(
