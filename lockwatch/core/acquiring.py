@@ -141,7 +141,7 @@ class Acquirer:
             raise LockwatchError("the lock service is closed or shutting down: it acquires nothing more")
 
 
-def validate_wait(wait_seconds: float) -> float:
+def validate_wait(wait_seconds: float, argument: str = "wait_seconds") -> float:
     """The wait, if it is a number of seconds from 0 to a year, and not a truth value.
 
     Raises:
@@ -149,9 +149,9 @@ def validate_wait(wait_seconds: float) -> float:
     """
     rule = f"must be a number of seconds from 0 to {MAX_WAIT_SECS}, which is a year"
     if isinstance(wait_seconds, bool) or not isinstance(wait_seconds, int | float):
-        raise ValidationError("wait_seconds", wait_seconds, rule)
+        raise ValidationError(argument, wait_seconds, rule)
     if not 0 <= wait_seconds <= MAX_WAIT_SECS:
-        raise ValidationError("wait_seconds", wait_seconds, rule)
+        raise ValidationError(argument, wait_seconds, rule)
     return wait_seconds
 
 

@@ -74,7 +74,7 @@ _SQLITE_MEANINGS: Final = {
     sqlite3.SQLITE_NOTADB: "the file is not an SQLite database",
     sqlite3.SQLITE_READONLY: "the database cannot be written",
     sqlite3.SQLITE_CANTOPEN: "the database file cannot be opened",
-    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_FULL: "the disk is full, or a lock of the table has the greatest id there can be",
     sqlite3.SQLITE_CORRUPT: "the database file is damaged",
     sqlite3.SQLITE_IOERR: "the database file cannot be read or written",
     sqlite3.SQLITE_PERM: "the database file may not be used",

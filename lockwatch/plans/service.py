@@ -22,6 +22,7 @@ from typing import Final, Self, TypeAlias
 
 from sqlalchemy import Connection, Engine
 
+from lockwatch.core.acquiring import validate_wait
 from lockwatch.core.errors import LockConflictError, LockwatchError
 from lockwatch.core.holding import new_owner
 from lockwatch.core.model import DEFAULT_LOCK_TTL_SECS, MAX_NAME_LENGTH, validate_name
@@ -209,7 +210,11 @@ class PlanLifecycleService:
         Args:
             grace_seconds: for how long a stale lock is left alone first, for a person to see it. To recover its plan
                 takes its place; one that a person has purged is waited for no longer.
+
+        Raises:
+            ValidationError: `grace_seconds` is no number of seconds from 0 to a year.
         """
+        validate_wait(grace_seconds, "grace_seconds")
         left = [run for run in self.find_abandoned() if self._has_lost_its_lease(run, grace_seconds)]
         recovered = (self._recover(run) for run in left)
         return tuple(plan for plan in recovered if plan)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -267,3 +268,9 @@ def test_a_run_that_ends_while_it_is_looked_at_is_not_abandoned(
 
     monkeypatch.setattr(plans.locks, "get", get)
     assert plans.find_abandoned() == ()
+
+
+@pytest.mark.parametrize("grace_seconds", [-1, float("nan"), float("inf"), True, "300"])
+def test_a_grace_that_is_no_number_of_seconds_is_refused(plans: PlanLifecycleService, grace_seconds: Any) -> None:
+    with pytest.raises(lockwatch.ValidationError, match="grace_seconds"):
+        plans.recover_abandoned(grace_seconds=grace_seconds)
