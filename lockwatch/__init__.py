@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         LossReason,
         ValidationError,
     )
+    from lockwatch.core.lease import Lease
+    from lockwatch.core.loss import Loss
     from lockwatch.core.model import (
         DEFAULT_LOCK_TTL_SECS,
         MAX_LOCK_TTL_SECS,
@@ -47,6 +49,7 @@ __all__ = [
     "MIN_LOCK_TTL_SECS",
     "DatabaseBusyError",
     "DatabaseError",
+    "Lease",
     "Lock",
     "LockConflictError",
     "LockExpiredError",
@@ -54,6 +57,7 @@ __all__ = [
     "LockService",
     "LockSnapshot",
     "LockwatchError",
+    "Loss",
     "LossReason",
     "Outcome",
     "OutcomeKind",
@@ -72,6 +76,8 @@ __all__ = [
 _MODULES: Final = (
     "lockwatch.core.errors",
     "lockwatch.core.model",
+    "lockwatch.core.lease",
+    "lockwatch.core.loss",
     "lockwatch.core.service",
     "lockwatch.database",
     "lockwatch.plans.errors",
