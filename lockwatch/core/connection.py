@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from lockwatch.core.dialects import Clock, Dialect
 from lockwatch.core.interrupts import swallowed
+
+PORTION: Final = 500
+"""How many rows of a large answer are taken at once."""
 
 Parameters: TypeAlias = Mapping[str, object]
 
@@ -50,6 +53,13 @@ class Connection:
             return self._driver.execute(sql, parameters).fetchall()  # type: ignore[no-any-return]
         except self._failure as error:
             raise self._meant_by(error) from error
+
+    def each(self, sql: str) -> Iterator[Any]:
+        """The rows that one statement gives, in portions: a large table is never here as a whole."""
+        with self._translated():
+            cursor = self._driver.execute(sql)
+            while portion := cursor.fetchmany(PORTION):
+                yield from portion
 
     def changes(self, sql: str, parameters: Parameters) -> int:
         """How many rows one statement changed."""

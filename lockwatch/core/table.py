@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from lockwatch.core.connection import Connection
-from lockwatch.core.model import Key, Lock
+from lockwatch.core.model import Key, Lock, Row
 from lockwatch.core.statements import Statements
 from lockwatch.core.timestamps import to_text, written
 
@@ -68,9 +69,13 @@ class LockTable:
         """All rows of one owner."""
         return [Lock.from_row(row) for row in self.connection.rows(self._sql.of_owner, {"owner": owner_id})]
 
+    def each(self) -> Iterator[Row]:
+        """All rows as one statement sees them, ordered by id, a few at a time."""
+        return self.connection.each(self._sql.all)
+
     def all(self) -> tuple[Lock, ...]:
         """All rows, ordered by id."""
-        return tuple(map(Lock.from_row, self.connection.rows(self._sql.all)))
+        return tuple(map(Lock.from_row, self.each()))
 
     def count_expired(self) -> int:
         """How many rows have expired."""

@@ -8,7 +8,9 @@ import pytest
 
 import lockwatch
 from lockwatch import LockService, Watcher
+from lockwatch.core.model import Row
 from lockwatch.core.table import LockTable
+from lockwatch.core.watcher import Rows, compare
 from tests.support import Clock, age, execute, insert_row, path_of
 
 
@@ -24,7 +26,7 @@ def test_a_snapshot_is_the_same_tuple_while_nothing_changed(
 ) -> None:
     service.acquire("plan", "p1", "a")
     first = watcher.snapshot()
-    monkeypatch.delattr(LockTable, "all")
+    monkeypatch.delattr(LockTable, "each")
     clock.advance(1)
     second = watcher.snapshot()
     assert second.locks is first.locks
@@ -53,15 +55,15 @@ def test_every_change_is_seen(service: LockService, watcher: Watcher, url: str) 
 def test_a_change_between_the_poll_and_its_read_is_seen_by_the_next(
     watcher: Watcher, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = LockTable.all
+    read = LockTable.each
 
-    def change_after_reading(table: LockTable) -> tuple[lockwatch.Lock, ...]:
-        found = read(table)
+    def change_after_reading(table: LockTable) -> Iterator[Row]:
+        found = list(read(table))
         monkeypatch.undo()
         insert_row(url, "plan/late", "b")
-        return found
+        return iter(found)
 
-    monkeypatch.setattr(LockTable, "all", change_after_reading)
+    monkeypatch.setattr(LockTable, "each", change_after_reading)
     assert watcher.snapshot().locks == ()
     assert [lock.resource_id for lock in watcher.snapshot().locks] == ["late"]
 
@@ -113,3 +115,34 @@ def test_closing_the_service_leaves_a_watcher_alone_and_the_other_way_round(url:
     watcher.close()
     with pytest.raises(lockwatch.LockwatchError, match="closed"):
         watcher.snapshot()
+
+
+def test_a_row_that_did_not_change_is_the_very_same_lock(service: LockService, watcher: Watcher, url: str) -> None:
+    service.acquire("plan", "p1", "a")
+    service.acquire("plan", "p2", "a")
+    (kept, aged) = watcher.look().locks
+    age(url, "plan/p2")
+    look = watcher.look()
+    assert look.locks[0] is kept
+    assert (look.went, look.came) == ((aged,), (look.locks[1],))
+
+
+def test_what_came_and_went_tells_all_of_the_difference_whatever_the_ids_are(url: str) -> None:
+    def row(number: object, owner: object, acquired: object = "2020-02-29T12:00:00Z") -> Row:
+        return (number, owner, "plan", f"p{owner!r}", acquired, "2020-02-29T12:00:09Z")
+
+    steps = [
+        [row(None, "a"), row(None, "b"), row(1, "c"), row("1", "d")],
+        [row(None, "b"), row(1, "c"), row(1, "c2"), row("1", "d")],
+        [row(1, "c2"), row(1, "c", "2020-02-29T12:00:01Z"), row(2, b"\xff"), row(2, None)],
+        [row(1, "c2"), row(1, "c", "2020-02-29T12:00:01Z"), row(2, b"\xff"), row(2, None)],
+        [],
+    ]
+    seen, known = Rows(), dict[int, lockwatch.Lock]()
+    for step in steps:
+        seen, came, went = compare(seen, step)
+        for lock in went:
+            del known[id(lock)]
+        known |= {id(lock): lock for lock in came}
+        assert sorted(map(repr, known.values())) == sorted(map(repr, seen.locks))
+        assert list(seen.locks) == [lockwatch.Lock.from_row(cells) for cells in step]
