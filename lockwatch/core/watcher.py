@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from lockwatch.core.model import Lock, LockSnapshot, Row
@@ -32,7 +31,7 @@ class Watched:
 
     taken_at: datetime
     locks: tuple[Lock, ...]
-    by_id: Mapping[Hashable, Lock] = MappingProxyType({})
+    by_id: Mapping[Hashable, Lock] = field(default_factory=dict)
     came: tuple[Lock, ...] = ()
     went: tuple[Lock, ...] = ()
 

@@ -127,7 +127,7 @@ def test_a_row_that_did_not_change_is_the_very_same_lock(service: LockService, w
     assert (look.went, look.came) == ((aged,), (look.locks[1],))
 
 
-def test_what_came_and_went_tells_all_of_the_difference_whatever_the_ids_are(url: str) -> None:
+def test_what_came_and_went_tells_all_of_the_difference_whatever_the_ids_are() -> None:
     def row(number: object, owner: object, acquired: object = "2020-02-29T12:00:00Z") -> Row:
         return (number, owner, "plan", f"p{owner!r}", acquired, "2020-02-29T12:00:09Z")
 
