@@ -47,6 +47,11 @@ class Connection:
         with self._translated():
             self.ids_never_return = self._dialect.check_table(self._driver)
 
+    def forbid_writes(self) -> None:
+        """Have the database itself refuse what this connection might write."""
+        with self._translated():
+            self._driver.execute(self._dialect.forbid_writes)
+
     def rows(self, sql: str, parameters: Parameters | tuple[()] = ()) -> list[Any]:
         """All rows that one statement gives. Outside a transaction it has committed when this returns."""
         try:

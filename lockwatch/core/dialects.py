@@ -27,6 +27,8 @@ class Dialect:
 
     begin: str
     """Starts a transaction that may write."""
+    forbid_writes: str
+    """Makes the database refuse whatever the connection writes from then on."""
     data_version: str | None
     """Gives a value that changes when another connection changes the database, if there is such a thing."""
     prepare: Callable[[Any, Clock], None]
@@ -95,6 +97,7 @@ def _translate_sqlite(error: Exception) -> DatabaseError:
 
 SQLITE: Final = Dialect(
     begin="BEGIN IMMEDIATE",
+    forbid_writes="PRAGMA query_only = ON",
     data_version="PRAGMA data_version",
     prepare=_prepare_sqlite,
     check_table=_check_sqlite_table,
