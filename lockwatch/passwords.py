@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -57,17 +59,17 @@ def ask_password(whose: str) -> str:
     """
     import getpass  # late: few are asked
 
+    typed: str | None = None
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
-    except OSError:
+        with warnings.catch_warnings(), suppress(EOFError):
+            warnings.simplefilter("error", getpass.GetPassWarning)  # it would let the password be seen
+            typed = getpass.getpass(f"Password for {whose}: ")
+    except (OSError, getpass.GetPassWarning):
         raise PasswordError("--ask-password needs a terminal to ask on") from None
-    try:
-        password = getpass.getpass(f"Password for {whose}: ")
-    except EOFError:
-        password = ""
-    if not password:
+    if not typed:
         raise PasswordError(f"no password for {whose} was typed")
-    return password
+    return typed
 
 
 def _named(path: Path) -> str:
