@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ from lockwatch.tui.columns import columns_for
 from lockwatch.tui.editor import LONGEST, Editor
 from lockwatch.tui.quiet import Quiet
 from lockwatch.tui.rows import GLYPHS, bar, heading, row
-from lockwatch.tui.spans import Role, Span, apart, blanks, crop, difference, flow, joined, width_of, wrap
+from lockwatch.tui.spans import Line, Role, Span, apart, blanks, crop, differences, flow, width_of, wrap
 from lockwatch.tui.words import brief
 from tests.tui.making import at, board, lock, snapshot, text
 
@@ -175,22 +177,44 @@ def test_a_time_fits_its_column_however_long_it_is(seconds: float, words: str) -
     assert brief(seconds) == words
 
 
-@given(
-    st.lists(st.sampled_from(["a", "b", "cc", "計", " "]), max_size=6),
-    st.lists(st.sampled_from(["a", "b", "cc", "計", " "]), max_size=6),
-)
-def test_lines_are_alike_outside_of_what_is_said_to_differ(before: list[str], after: list[str]) -> None:
-    cells = 14
-    left, right = difference(tuple(map(Span, before)), tuple(map(Span, after)), cells)
-    assert 0 <= left <= right <= cells
-    old, new = (cells_of("".join(texts), cells) for texts in (before, after))
-    assert old[:left] == new[:left]
-    assert old[right:] == new[right:]
+PIECES = st.lists(st.sampled_from(["a", "b", "cc", "cd", "計", " ", "same words", "same wards"]), max_size=6)
 
 
-def test_joining_spans_changes_no_text() -> None:
-    line = (Span("a", Role.HELD), blanks(2), Span("b", Role.STALE), Span("c", Role.STALE), Span(""))
-    assert joined(line) == (Span("a  ", Role.HELD), Span("bc", Role.STALE))
+@given(PIECES, PIECES, st.sampled_from(list(Role)))
+def test_lines_are_alike_outside_of_what_is_said_to_differ(before: list[str], after: list[str], role: Role) -> None:
+    cells = 24
+    old, new = (crop(tuple(map(Span, texts)), cells) for texts in (before, after))
+    new = tuple(span._replace(role=role) if span.text == "b" else span for span in new)
+    places = differences(old, new, cells)
+    assert all(left < right for left, right in places)
+    assert all(left - before >= 5 for (_, before), (left, _) in pairwise(places))
+    assert all(left >= 0 and right <= cells for left, right in places)
+    shown: list[tuple[object, object]] = list(zip(seen(old, cells), seen(new, cells), strict=True))
+    for left, right in places:
+        shown[left:right] = [("", "")] * (right - left)
+    assert all(one == other for one, other in shown)
+
+
+def test_one_digit_that_changes_is_one_cell() -> None:
+    name, state = Span("plan/nightly  "), Span("HELD", Role.HELD)
+    before, after = (
+        (name, state, Span(left), blanks(2), Span(held)) for left, held in (("  41s", "19s"), ("  40s", "20s"))
+    )
+    assert differences(before, before, 80) == []
+    assert differences(before, (name, state, Span("  41s"), blanks(2), Span("19s")), 80) == []
+    assert differences((name, state, Span("  41s")), (name, state, Span("  40s")), 80) == [(21, 22)]
+    assert differences(before, after, 80) == [(21, 27)]
+
+
+def test_a_longer_text_changes_all_that_comes_after_it() -> None:
+    assert differences((Span("ab"), Span("c")), (Span("abd"), Span("c")), 10) == [(0, 10)]
+    assert differences((Span("ab"),), (Span("ab"), Span("c")), 10) == [(2, 10)]
+
+
+def seen(line: Line, cells: int) -> list[tuple[str, Role]]:
+    """What stands in each cell, and as what; as what does not matter to a blank beyond the line's end."""
+    shown = [(cell, span.role) for span in line for cell in cells_of(span.text, width(span.text))]
+    return shown + [(" ", Role.TEXT)] * (cells - len(shown))
 
 
 def cells_of(said: str, cells: int) -> list[str]:
