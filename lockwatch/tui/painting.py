@@ -1,21 +1,32 @@
 """What goes to the terminal when a few cells of the screen change: those cells, and as little as it takes to get there.
 
-Textual writes a line anew from the start of its widget up to the last cell that changed, and every style in full.
+Textual asks all widgets between the first and the last change for their lines, up to a frame's time later, and writes a
+line anew from the start of its widget up to the last cell that changed, every style in full. A widget that knows its
+cells can say them itself; what Textual paints afterwards is the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from rich.color import ColorSystem
 from rich.console import COLOR_SYSTEMS, Console, RenderableType
 from rich.style import Style
+from textual._ansi_sequences import SYNC_END, SYNC_START
 from textual._compositor import ChopsUpdate
 from textual.app import App
+from textual.css.query import NoMatches
+from textual.errors import NoWidget
+from textual.geometry import Offset, Region
 from textual.screen import Screen
 from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets._toast import ToastRack
+
+from lockwatch.tui.ink import Piece
 
 _PLAIN: Final = Style()
 _ATTRIBUTES: Final = ("bold", "dim", "italic", "underline", "blink", "blink2", "reverse", "conceal", "strike",
@@ -24,8 +35,67 @@ _DEFAULTS: Final = (("39",), ("49",))
 """What a terminal takes for its own colours, of texts and of grounds."""
 
 
+class Cells(NamedTuple):
+    """Cells of one line of the screen, from `x` on, and what is to stand there."""
+
+    y: int
+    x: int
+    width: int
+    pieces: Iterable[Piece]
+
+
+Draw: TypeAlias = Callable[[Region], Sequence[Piece]]
+"""What stands in a part of one of a widget's lines."""
+
+
 class SparingApp(App[None]):
-    """An app that writes only the cells that changed."""
+    """An app that writes only the cells that changed; at once where a widget can say them and nothing is above it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._unpainted: dict[Widget, tuple[Draw, list[Region]]] = {}
+
+    def paint(self, widget: Widget, draw: Draw, regions: Sequence[Region]) -> None:
+        """Have parts of a widget's lines painted, together with all that is asked for in the same turn."""
+        if self.is_headless:
+            widget.refresh(*regions)
+            return
+        if not self._unpainted:
+            asyncio.get_running_loop().call_soon(self._paint_or_fail)
+        self._unpainted.setdefault(widget, (draw, []))[1].extend(regions)
+
+    def _paint_or_fail(self) -> None:
+        try:
+            self._paint()
+        except Exception as error:  # noqa: BLE001 as Textual does with what fails in its own painting
+            self._handle_exception(error)
+
+    def _paint(self) -> None:
+        unpainted, self._unpainted = self._unpainted, {}
+        cells: list[Cells] = []
+        for widget, (draw, regions) in unpainted.items():
+            offset, room = self._offset_of(widget), _room_in(widget)
+            if offset is None:
+                widget.refresh(*regions)
+                continue
+            for part in filter(None, map(room.intersection, regions)):
+                cells.append(Cells(part.y + offset.y, part.x + offset.x, part.width, draw(part)))
+        if cells and self._driver is not None:
+            data = written(cells, COLOR_SYSTEMS[self.console.color_system or "truecolor"])
+            self._driver.write(f"{SYNC_START}{data}{SYNC_END}" if self._sync_available else data)
+
+    def _offset_of(self, widget: Widget) -> Offset | None:
+        """Where a widget is on the terminal; None if not all of it is to be seen, or that may be about to change."""
+        if not self.is_running or self._exit or self._batch_count or not widget.is_attached:
+            return None
+        screen = self.screen
+        try:
+            if widget.screen is not screen or screen.get_child_by_type(ToastRack).display:
+                return None
+            geometry = screen.find_widget(widget)
+        except (NoWidget, NoMatches):
+            return None
+        return geometry.region.offset if geometry.visible_region == geometry.region else None
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
         if isinstance(renderable, ChopsUpdate):
@@ -33,32 +103,44 @@ class SparingApp(App[None]):
         super()._display(screen, renderable)
 
 
+def _room_in(widget: Widget) -> Region:
+    """The part of a widget that is not below its scroll bars."""
+    room = widget.size.region
+    return room.shrink(widget.scrollbar_gutter) if any(widget.scrollbars_enabled) else room
+
+
 class SparingUpdate(ChopsUpdate):
     """A part of the screen that is to be painted again, from its first to its last cell."""
 
     def render_segments(self, console: Console) -> str:
-        """What to write: jumps, changes of the style, and texts."""
-        system = COLOR_SYSTEMS[console.color_system or "truecolor"]
-        pieces: list[str] = []
-        style, at = _PLAIN, (-1, -1)
-        for y, x, strip in self._parts():
-            pieces.append(_jump(at, (y, x)))
-            for text, its_style, _control in strip:
-                wanted = its_style or _PLAIN
-                if wanted is not style:
-                    pieces.append(transition(style, wanted, system))
-                    style = wanted
-                pieces.append(text)
-            at = y, x + strip.cell_length
-        return "".join((*pieces, transition(style, _PLAIN, system)))
+        """What to write."""
+        return written(self._cells(), COLOR_SYSTEMS[console.color_system or "truecolor"])
 
-    def _parts(self) -> Iterator[tuple[int, int, Strip]]:
-        """Line, first cell, and what is to stand there."""
+    def _cells(self) -> Iterator[Cells]:
         for y, left, right in self.spans:
             for end, (x, strip) in zip(self.chop_ends[y], self.chops[y].items(), strict=False):
                 if strip is not None and x < right and end > left:
                     start = max(left, x)
-                    yield y, start, strip.crop(start - x, min(end, right) - x)
+                    yield _of_strip(y, start, strip.crop(start - x, min(end, right) - x))
+
+
+def _of_strip(y: int, x: int, strip: Strip) -> Cells:
+    return Cells(y, x, strip.cell_length, [(text, style or _PLAIN) for text, style, _control in strip])
+
+
+def written(cells: Iterable[Cells], system: ColorSystem) -> str:
+    """What makes a terminal show that: jumps, changes of the style, and texts."""
+    said: list[str] = []
+    style, at = _PLAIN, (-1, -1)
+    for y, x, width, pieces in cells:
+        said.append(_jump(at, (y, x)))
+        for text, wanted in pieces:
+            if wanted is not style:
+                said.append(transition(style, wanted, system))
+                style = wanted
+            said.append(text)
+        at = y, x + width
+    return "".join((*said, transition(style, _PLAIN, system)))
 
 
 def _jump(at: tuple[int, int], to: tuple[int, int]) -> str:
@@ -76,12 +158,8 @@ def transition(before: Style, after: Style, system: ColorSystem) -> str:
     if _attributes(before) != _attributes(after):
         codes = ["0", *filter(None, (Strip.render_ansi(after.copy(), system),))]
     else:
-        codes = [
-            code
-            for old, new in zip(_colours(before, system), _colours(after, system), strict=True)
-            if old != new
-            for code in new
-        ]
+        pairs = zip(_colours(before, system), _colours(after, system), strict=True)
+        codes = [code for old, new in pairs if old != new for code in new]
     return f"\x1b[{';'.join(codes)}m" if codes else ""
 
 

@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import pyte
+import pytest
 from rich.color import ColorSystem
 from rich.console import Console
 from rich.segment import Segment
@@ -15,6 +16,7 @@ from textual._compositor import ChopsUpdate
 from textual.strip import Strip
 
 from lockwatch.tui.painting import SparingUpdate, transition
+from tests.tui.terminal import Terminal, terminal
 
 STYLES = [
     Style(color="#c8ccd4", bgcolor="#0f1216"),
@@ -115,3 +117,28 @@ def test_a_style_is_left_for_any_other_as_a_terminal_needs_it() -> None:
             ) + "y"  # fmt: skip
             alone = transition(Style(), after, ColorSystem.TRUECOLOR) + "y"
             assert screen(said).buffer[0][1] == screen(alone).buffer[0][0]
+
+
+PROGRAM = "import runpy; runpy.run_module('tests.tui.painting_program', run_name='__main__')"
+
+
+def shown_on(opened: Terminal) -> list[list[Any]]:
+    """What is seen in all cells, once nothing comes any more: of a blank its ground alone."""
+    while opened.read(0.3):
+        pass
+    cells = [[opened._screen.buffer[y][x] for x in range(100)] for y in range(24)]
+    return [[(cell.bg, cell.reverse) if cell.data == " " else cell for cell in line] for line in cells]
+
+
+@pytest.mark.parametrize("keys", ["cccc", "cjjkcjjjkkcc", "chchcc", "ccncccjcc", "cmcccxcc", "cnmccxccc", "hcjmcxhcc"])
+def test_what_was_painted_bit_by_bit_is_what_is_painted_in_one_go(url: str, keys: str) -> None:
+    with terminal(url, program=PROGRAM) as opened:
+        opened.until(lambda: "plan/" in opened.screen())
+        for key in keys:
+            opened.type(key)
+            opened.read(0.05)
+        piecemeal = shown_on(opened)
+        opened.type("\x0c")
+        assert shown_on(opened) == piecemeal
+        opened.type("q")
+        assert opened.end() == 0

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from functools import lru_cache
 from typing import Final, NamedTuple
 
-from rich.segment import Segment
-from rich.style import Style
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from lockwatch.cells import width
+from lockwatch.tui.ink import Piece, pieces, strip_of
+from lockwatch.tui.painting import SparingApp
 from lockwatch.tui.palette import Palette
 from lockwatch.tui.spans import BLANK, Line, crop, differences
 from lockwatch.tui.themes import palette_of
@@ -114,9 +112,17 @@ class LineView(ScrollView, can_focus=False, inherit_bindings=False):
         """Lines in view as they were looked at last, whatever has happened since: what changes is drawn by `redraw`."""
         looks = self._drawn_in = self._prepared()
         drawn = [self._drawn[y] if y < looks.height else _NOTHING for y in crop.line_range]
-        strips = [_strip(looks.palette, line, is_lit, looks.width) for line, is_lit, _until in drawn]
+        strips = [strip_of(looks.palette, line, is_lit, looks.width) for line, is_lit, _until in drawn]
         left, right = crop.column_span
         return strips if (left, right) == (0, looks.width) else [strip.crop(left, right) for strip in strips]
+
+    def pieces(self, region: Region) -> Sequence[Piece]:
+        """What stands in a part of a line in view."""
+        looks = self._prepared()
+        if region.y >= looks.height:
+            return []
+        line, is_lit, _until = self._drawn[region.y]
+        return pieces(looks.palette, line, is_lit, region.column_span)
 
     def _prepared(self) -> _Looks:
         """How lines look now; if that is not as they were made for, all are made anew."""
@@ -141,6 +147,13 @@ class LineView(ScrollView, can_focus=False, inherit_bindings=False):
         regions = [region for y in lines for region in self._renewed(y, self._at(top + y, count, looks.width), looks)]
         self._set_due()
         if regions:
+            self._have_painted(regions)
+
+    def _have_painted(self, regions: Sequence[Region]) -> None:
+        app = self.app
+        if isinstance(app, SparingApp):
+            app.paint(self, self.pieces, regions)
+        else:
             self.refresh(*regions)
 
     def _renewed(self, y: int, after: _Drawn, looks: _Looks) -> list[Region]:
@@ -181,29 +194,3 @@ class Lines(LineView):
     def line(self, index: int) -> Line:
         """The line with this number, from 0."""
         return self._lines[index]
-
-
-@lru_cache(maxsize=1024)
-def _strip(palette: Palette, line: Line, is_lit: bool, cells: int) -> Strip:
-    """A line as Textual takes it, filled up to its width."""
-    ground = palette.ground(under_cursor=is_lit)
-    texts: list[str] = []
-    styles: list[Style] = []
-    room = cells
-    for span in line:
-        room -= width(span.text)
-        style = palette.style_of(span, under_cursor=is_lit)
-        if styles and (style is styles[-1] or (span.text.isspace() and _is_seen_alike(styles[-1], style))):
-            texts[-1] += span.text
-        elif span.text:
-            texts.append(span.text)
-            styles.append(style)
-    if room > 0:
-        texts.append(" " * room)
-        styles.append(ground)
-    return Strip(map(Segment, texts, styles), cells)
-
-
-def _is_seen_alike(style: Style, other: Style) -> bool:
-    """Whether blanks look the same in both, so that they need no change of the style."""
-    return style.bgcolor == other.bgcolor and not style.reverse and not other.reverse
