@@ -129,10 +129,14 @@ def lines(activity: Activity, text_filter: Filter, cells: int, count: int) -> li
     """A title, and the newest `count` events that a filter names. Holders' renewals are left out: they are too many."""
     entries = list(activity.events(text_filter, with_routine=False))
     shown = [entry_line(entry, cells, activity.seen_at) for entry in entries[:count]]
-    if not shown:
-        words = "nothing that matches the filter" if narrows(text_filter) else "nothing yet, but for renewals"
-        shown = [crop((blanks(2), Span(words, Role.FAINT)), cells)]
+    shown = shown or [nothing(text_filter, cells)]
     return [heading(activity, text_filter, cells, with_routine=False), *shown, *[BLANK] * (count - len(shown))]
+
+
+def nothing(text_filter: Filter, cells: int) -> Line:
+    """What stands where there is no event."""
+    words = "nothing that matches the filter" if narrows(text_filter) else "nothing yet"
+    return crop((blanks(2), Span(words, Role.FAINT)), cells)
 
 
 def heading(activity: Activity, text_filter: Filter, cells: int, *, with_routine: bool = True) -> Line:

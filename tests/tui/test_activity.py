@@ -219,7 +219,7 @@ def test_of_each_lease_only_the_last_renewal_by_its_holder_is_kept_and_none_is_i
         "12:00:03  renewed    plan/b by worker@host:1",
         "12:00:03  renewed    plan/a by worker@host:1",
     ]
-    assert text(*lines(watch.activity, ALL, 120, 4)).split("\n")[1:] == ["  nothing yet, but for renewals", "", "", ""]
+    assert text(*lines(watch.activity, ALL, 120, 4)).split("\n")[1:] == ["  nothing yet", "", "", ""]
 
 
 def test_renewals_never_push_out_what_is_news() -> None:
@@ -500,7 +500,8 @@ async def test_all_activity_has_a_screen_that_follows_unless_it_is_scrolled(serv
 async def test_these_keys_leave_the_screen_of_all_activity(service: LockService, key: str) -> None:
     async with dashboard(service, size=(80, 20)) as running:
         await running.press("L")
-        await running.until(lambda: running.app.screen is not running.app.watch_screen)
+        await running.until_shown("nothing yet")
+        assert "esc back" in running.screen()
         await running.press("x", "r", "p", key)
         await running.until(lambda: running.app.screen is running.app.watch_screen)
 

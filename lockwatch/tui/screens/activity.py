@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import ClassVar, overload
 
-from lockwatch.tui.activity import Entry, entry_line, heading
+from lockwatch.tui.activity import Entry, entry_line, heading, nothing
 from lockwatch.tui.happenings import Event
 from lockwatch.tui.scene import Scene
 from lockwatch.tui.screens.reading import ReadingScreen
@@ -31,6 +31,8 @@ class ActivityScreen(ReadingScreen):
 
     def lines(self, cells: int) -> Sequence[Line]:
         """The events."""
+        if not self._entries:
+            return [nothing(self.scene.board.filter, cells)]
         return Listed(self._entries, cells, self.scene.activity.seen_at)
 
     def redraw(self) -> None:

@@ -1,4 +1,4 @@
-"""A screen to read on: a title, a text that scrolls, and what is wrong, if anything."""
+"""A screen to read on: a title, a text that scrolls, what is wrong, if anything, and the keys."""
 
 from __future__ import annotations
 
@@ -14,10 +14,16 @@ from lockwatch.tui.hints import status
 from lockwatch.tui.scene import Scene
 from lockwatch.tui.screens.help import HelpScreen
 from lockwatch.tui.screens.scrolling import steps
-from lockwatch.tui.spans import Line
+from lockwatch.tui.spans import Line, Role, Span, blanks, crop
 from lockwatch.tui.widgets.line_view import Lines
 
 _REDRAW_SECS: Final = 0.5
+_HINTS: Final[Line] = (
+    blanks(1),
+    *(Span("esc", Role.KEY, strong=True), Span(" back", Role.DIM), blanks(2)),
+    *(Span("j k", Role.KEY, strong=True), Span(" scroll", Role.DIM), blanks(2)),
+    *(Span("?", Role.KEY, strong=True), Span(" help", Role.DIM)),
+)
 
 
 class ReadingScreen(Screen[None]):
@@ -31,7 +37,7 @@ class ReadingScreen(Screen[None]):
         self.scene = scene
         self.body = Lines(id="body")
         self._title = Lines(id="title")
-        self._status = Lines(id="status")
+        self._keys = Lines(id="keys")
 
     def title_line(self, cells: int) -> Line:
         """What it is about."""
@@ -43,7 +49,7 @@ class ReadingScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
-        yield from (self._title, self.body, self._status)
+        yield from (self._title, self.body, self._keys)
 
     def on_mount(self) -> None:
         """Look again for what is new, twice a second."""
@@ -76,4 +82,4 @@ class ReadingScreen(Screen[None]):
         cells = self.size.width
         self._title.show([self.title_line(cells)])
         self.body.show(self.lines(self.body.size.width))
-        self._status.show([status(self.scene, cells)])
+        self._keys.show([status(self.scene, cells), crop(_HINTS, cells)])
