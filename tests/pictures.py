@@ -23,7 +23,7 @@ from lockwatch.tui.themes import DARK
 from lockwatch.tui.wish import Standing
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
-PATIENCE_SECS: Final = 60.0
+PATIENCE_SECS: Final = 120.0
 SIZE: Final = (112, 32)
 NARROW: Final = (40, 18)
 _OTHERS_FONTS: Final = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # a picture that is looked at fetches nothing
@@ -33,8 +33,7 @@ async def take(service: LockService, plans: PlanLifecycleService, database: Data
     """Wait until every state is on the screen, and draw the table, a dialog, a filter, and what no database looks like."""
     dashboard = _dashboard(service, plans)
     async with dashboard.run_test(size=SIZE) as pilot:
-        await _until(pilot, lambda: _shows_every_state(dashboard))
-        await pilot.press("end")
+        await _until(pilot, lambda: _shows(dashboard, Standing.HELD, Standing.STALE, Standing.LATE))
         await pilot.pause(0.2)  # the plan under the cursor is read
         _draw(dashboard, "dashboard")
         await pilot.press("r")
@@ -54,7 +53,7 @@ async def take_narrow(service: LockService, plans: PlanLifecycleService) -> None
     """Draw the table in a pane of 40 columns."""
     dashboard = _dashboard(service, plans)
     async with dashboard.run_test(size=NARROW) as pilot:
-        await _until(pilot, lambda: _shows_every_state(dashboard))
+        await _until(pilot, lambda: _shows(dashboard, Standing.HELD, Standing.STALE))
         _draw(dashboard, "narrow")
 
 
@@ -78,18 +77,19 @@ def _dashboard(service: LockService, plans: PlanLifecycleService) -> Dashboard:
     return Dashboard(service, look, find_plan=plans.get)
 
 
-def _shows_every_state(dashboard: Dashboard) -> bool:
+def _shows(dashboard: Dashboard, *wanted: Standing) -> bool:
     board, now = dashboard.scene.board, dashboard.scene.now()
     if now is None:
         return False
     live = [lock for lock in board.rows if board.ghost(lock) is None]
     states = {board.standing(lock, now) for lock in live}
-    return states >= {Standing.HELD, Standing.EXPIRING, Standing.STALE} and len(live) == len(board.rows) >= 8
+    return states >= {*wanted} and len(live) == len(board.rows) >= 8
 
 
 async def _until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE_SECS):
         while not holds():
+            await pilot.press("end")  # away from ghosts, which stay under the cursor
             await pilot.pause(0.1)
 
 

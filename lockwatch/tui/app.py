@@ -118,6 +118,7 @@ class Dashboard(SparingApp):
             self.exit()
         if self._journal is not None:
             self._journal.start(lambda reason: self.post_message(JournalFailed(reason)))
+        self.app_resume_signal.subscribe(self, lambda _: self.action_repaint())
         self._poller.start()
         self.set_interval(TICK_SECS, self._tick)
 
