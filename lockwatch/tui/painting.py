@@ -77,9 +77,9 @@ class SparingApp(App[None]):
             offset, room = self._offset_of(widget), _room_in(widget)
             if offset is None:
                 widget.refresh(*regions)
-                continue
-            for part in filter(None, map(room.intersection, regions)):
-                cells.append(Cells(part.y + offset.y, part.x + offset.x, part.width, draw(part)))
+            else:
+                seen = filter(None, map(room.intersection, regions))
+                cells += [Cells(part.y + offset.y, part.x + offset.x, part.width, draw(part)) for part in seen]
         if cells and self._driver is not None:
             data = written(cells, COLOR_SYSTEMS[self.console.color_system or "truecolor"])
             self._driver.write(f"{SYNC_START}{data}{SYNC_END}" if self._sync_available else data)
