@@ -66,10 +66,12 @@ class Activity:
         """Take in what this dashboard did, before a look shows it or after; `done` is a participle."""
         outcomes = list(outcomes)
         self._deeds.note(done, outcomes)
+        leases = {lease_of(outcome.seen) for outcome in outcomes}
+        ids = {lease.id for lease in leases}
         for index, entry in enumerate(self._news):
-            if isinstance(entry, Event):
+            if isinstance(entry, Event) and entry.lock.id in ids:
                 self._news[index] = entry.claimed(self._deeds)
-        for lease in {lease_of(outcome.seen) for outcome in outcomes} & self._routine.keys():
+        for lease in leases & self._routine.keys():
             event = self._routine[lease].claimed(self._deeds)
             if not event.is_routine:
                 del self._routine[lease]
