@@ -64,20 +64,29 @@ def answers(pinned: Pinned) -> tuple[str, str]:
             return f"{pinned.verb} these {number(count)}", "leave them"
 
 
+class Victims:
+    """The leases of a dialog in their order: a few are told in full, many are listed, as are those that dropped out."""
+
+    def __init__(self, pinned: Pinned) -> None:
+        self.pinned = pinned
+        self.locks = list(pinned.locks.values())
+        in_full = pinned.verb is not Verb.PURGE and len(self.locks) <= FEW
+        self.in_full = self.locks if in_full else []
+        self.listed: Sequence[Lock | Dropped] = [*([] if in_full else self.locks), *pinned.dropped]
+
+
 class Body(Sequence[Line]):
     """The lines of a dialog: the leases, those that dropped out, and what it means. Made as they are drawn."""
 
-    def __init__(self, pinned: Pinned, now: datetime, cells: int, above: Sequence[Line] = ()) -> None:
-        self._pinned = pinned
+    def __init__(self, victims: Victims, now: datetime, cells: int, above: Sequence[Line] = ()) -> None:
+        self._pinned = victims.pinned
         self._now = now
         self._cells = cells
-        locks = list(pinned.locks.values())
-        in_full = pinned.verb is not Verb.PURGE and len(locks) <= FEW
-        facts = [line for lock in locks for line in _facts(pinned, lock, now, cells)] if in_full else []
+        facts = [line for lock in victims.in_full for line in _facts(victims.pinned, lock, now, cells)]
         self._above = (*above, *facts)
-        self._listed: Sequence[Lock | Dropped] = [*([] if in_full else locks), *pinned.dropped]
+        self._listed = victims.listed
         self._each = 1 if cells >= _ONE_LINE_CELLS else 2
-        self._below = _meaning(pinned, now, cells)
+        self._below = _meaning(victims, now, cells)
 
     def __len__(self) -> int:
         return len(self._above) + len(self._listed) * self._each + len(self._below)
@@ -159,9 +168,9 @@ def _together(first: Line, second: Line, cells: int, lines: int) -> list[Line]:
     return [crop((*first, *second), cells)] if lines == 1 else [crop(first, cells), crop(second, cells)]
 
 
-def _meaning(pinned: Pinned, now: datetime, cells: int) -> list[Line]:
+def _meaning(victims: Victims, now: datetime, cells: int) -> list[Line]:
     lines: list[Line] = []
-    for text in (*_left_out(pinned), _what_it_means(pinned, now)):
+    for text in (*_left_out(victims.pinned), _what_it_means(victims, now)):
         lines += [BLANK, *((Span(piece, Role.DIM),) for piece in wrap(text, cells))]
     return lines
 
@@ -180,12 +189,12 @@ def _left_out(pinned: Pinned) -> list[str]:
     return texts
 
 
-def _what_it_means(pinned: Pinned, now: datetime) -> str:
-    if not pinned.locks:
+def _what_it_means(victims: Victims, now: datetime) -> str:
+    pinned, locks = victims.pinned, victims.locks
+    if not locks:
         return f"Nothing is left to {pinned.verb}."
     if pinned.verb is Verb.PURGE:
         return _PURGE
-    locks = list(pinned.locks.values())
     if pinned.verb is Verb.RELEASE:
         return _meaning_of_release(locks, now)
     if len(locks) > 1:

@@ -99,7 +99,7 @@ async def test_a_batch_is_answered_by_outcome(url: str, service: LockService) ->
         assert ids(url) == [b"b"]
 
 
-async def test_only_what_was_renewed_since_is_asked_about_again(url: str, service: LockService, clock: object) -> None:
+async def test_only_what_was_renewed_since_is_asked_about_again(url: str, service: LockService) -> None:
     for name in "ab":
         service.acquire("plan", name, name.upper(), ttl_seconds=60)
     async with dashboard(service) as running:

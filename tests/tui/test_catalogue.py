@@ -54,8 +54,12 @@ def test_step_by_step_the_orders_and_counts_are_those_of_the_whole(tables: list[
         stands = Counter(standing(one, seen.lives, at(number), at(number)) for one in locks)
         counts = seen.tally.at(at(number), at(number))
         late = stands[Standing.LATE]
-        assert (counts.late, counts.stale, counts.unreadable) == (late, stands["stale"], stands["unreadable"])
-        assert counts.held + counts.expiring == stands["held"] + stands["expiring"] + late
+        assert (counts.late, counts.stale, counts.unreadable) == (
+            late,
+            stands[Standing.STALE],
+            stands[Standing.UNREADABLE],
+        )
+        assert counts.held + counts.expiring == stands[Standing.HELD] + stands[Standing.EXPIRING] + late
         assert all(seen.find(lease_of(one)) is one for one in seen.locks)
 
 

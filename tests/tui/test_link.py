@@ -18,7 +18,7 @@ from lockwatch.tui.app import Dashboard
 from lockwatch.tui.clock import steady
 from lockwatch.tui.freshness import Freshness, Link
 from lockwatch.tui.look import Look
-from lockwatch.tui.messages import Polled, PollFailed, Settled
+from lockwatch.tui.messages import Polled, PollFailed, Progressed, Settled
 from lockwatch.tui.orders import Order, Verb
 from lockwatch.tui.poller import Poller
 from lockwatch.tui.writer import Writer
@@ -31,10 +31,10 @@ class Answers:
     """Collects what a thread posts."""
 
     def __init__(self) -> None:
-        self.all: list[Polled | PollFailed | Settled] = []
+        self.all: list[Polled | PollFailed | Progressed | Settled] = []
         self._came = threading.Condition()
 
-    def post(self, message: Polled | PollFailed | Settled) -> bool:
+    def post(self, message: Polled | PollFailed | Progressed | Settled) -> bool:
         with self._came:
             self.all.append(message)
             self._came.notify_all()

@@ -1,7 +1,7 @@
 """An operator at a table that never rests: a few thousand random steps, set beside what stood on the screen.
 
-Rows come, go, are renewed and taken over, time passes, polls fail, the terminal is resized, and keys are pressed. Nothing is
-written but to the leases that a dialog showed when `y` was pressed, and the cursor goes nowhere by itself.
+Rows come, go, are renewed and taken over, time passes, polls fail, the terminal is resized, and keys are pressed.
+Nothing is written but to the leases that a dialog showed when `y` was pressed, and the cursor goes nowhere by itself.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -118,12 +118,12 @@ class Operator:
         self.writes = writes
         self.world = world
         self.steady = steady
-        self.answers = 0
+        self._answered = asyncio.Event()
         self._arm = running.app._poller.arm
         running.app._poller.arm = self._count  # type: ignore[method-assign] # each answer is taken in before this
 
     def _count(self) -> None:
-        self.answers += 1
+        self._answered.set()
         self._arm()
 
     async def settle(self) -> None:
@@ -154,7 +154,7 @@ class Operator:
         if key not in MOVES and not types:
             assert cursor in (None, app.scene.board.cursor), f"{key} moved the cursor"
 
-    def note(self, verb: str, locks: dict[Lease, Lock]) -> None:
+    def note(self, verb: str, locks: Mapping[Lease, Lock]) -> None:
         """What is about to be confirmed is what can be read."""
         said = self.running.screen()
         if self.running.app.size.width >= 60 and len(locks) <= 2:
@@ -175,10 +175,9 @@ class Operator:
     async def poll(self) -> None:
         app = self.running.app
         board, before = app.scene.board, app.scene.board.cursor
-        answers = self.answers
+        self._answered.clear()
         app.action_poll_now()
-        while self.answers == answers:
-            await asyncio.sleep(0.001)
+        await asyncio.wait_for(self._answered.wait(), timeout=10)
         await self.settle()
         assert before is None or board.cursor == before, "the cursor moved with a poll"
 

@@ -7,12 +7,12 @@ from lockwatch.tui.board import Board
 from lockwatch.tui.diff import Changes
 from lockwatch.tui.orders import Verb
 from lockwatch.tui.pins import Hidden, Pinned, pin
-from lockwatch.tui.victims import Body, answers, title
+from lockwatch.tui.victims import Body, Victims, answers, title
 from tests.tui.making import at, board, lock, see, snapshot, text
 
 
 def says(pinned: Pinned, seconds: float, cells: int = 69) -> str:
-    return text(*Body(pinned, at(seconds), cells))
+    return text(*Body(Victims(pinned), at(seconds), cells))
 
 
 def pinned_and_board(verb: Verb, *locks: Lock, hidden: int = 0) -> tuple[Pinned, Board]:
@@ -129,7 +129,7 @@ def test_an_expiry_that_was_set_back_is_told() -> None:
 def test_the_list_of_a_purge_is_exactly_its_order() -> None:
     locks = [lock(number, -number) for number in range(1, 40)]
     pinned, _ = pinned_and_board(Verb.PURGE, *locks, hidden=2)
-    lines = [text(line) for line in Body(pinned, at(0), 80)]
+    lines = [text(line) for line in Body(Victims(pinned), at(0), 80)]
     assert [line.split()[0] for line in lines if "stale" in line and "fence" in line] == [
         one.resource for one in pinned.order().locks
     ]
@@ -183,7 +183,7 @@ def test_markup_and_escapes_in_names_are_only_text() -> None:
 
 def test_a_body_can_be_sliced() -> None:
     pinned, _ = pinned_and_board(Verb.PURGE, lock(1, -6), lock(2, -7))
-    body = Body(pinned, at(0), 60)
+    body = Body(Victims(pinned), at(0), 60)
     assert body[0:2] == [body[0], body[1]]
     assert body[-1] == body[len(body) - 1]
 
@@ -192,7 +192,7 @@ def test_a_list_on_a_narrow_screen_takes_two_lines_for_each_lease() -> None:
     pinned, shown = pinned_and_board(Verb.PURGE, *(lock(n, -n, name=f"import-customers-{n}") for n in (1, 2, 3)))
     left = [lock(n, -n, name=f"import-customers-{n}") for n in (2, 3)]
     pinned = look_again(pinned, shown, *left, seconds=1)
-    lines = [text(line) for line in Body(pinned, at(1), 38)]
+    lines = [text(line) for line in Body(Victims(pinned), at(1), 38)]
     assert lines[:6] == [
         "plan/import-customers-3       4s stale",
         "  worker@host:1  fence 3",

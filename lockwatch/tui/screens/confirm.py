@@ -25,7 +25,7 @@ from lockwatch.tui.scene import Scene
 from lockwatch.tui.screens.help import HelpScreen
 from lockwatch.tui.screens.scrolling import steps
 from lockwatch.tui.spans import BLANK, Line, Role, Span, blanks, wrap
-from lockwatch.tui.victims import Body, answers, title
+from lockwatch.tui.victims import Body, Victims, answers, title
 from lockwatch.tui.widgets.line_view import Lines
 from lockwatch.tui.words import number
 
@@ -36,6 +36,7 @@ _LEAST: Final = Size(20, 7)
 """A screen smaller than this cannot show what would be done."""
 _LONG_SECS: Final = 0.5
 """What takes longer than this gets a progress bar."""
+_PROGRESS_SECS: Final = 0.2
 _BAR_CELLS: Final = 24
 
 
@@ -54,6 +55,8 @@ class ConfirmScreen(ModalScreen[None]):
         self._ordered: Order | None = None
         self._ordered_at = 0.0
         self._done = 0
+        self._drawn_at = 0.0
+        self._victims = Victims(pinned)
         self._is_stopping = False
         self._remark = ""
         self._body = Lines(id="body")
@@ -117,9 +120,10 @@ class ConfirmScreen(ModalScreen[None]):
         self.redraw()
 
     def progress(self, done: int) -> None:
-        """Show how far it is."""
+        """Note how far it is; it is drawn a few times a second, however fast it goes."""
         self._done = done
-        self.redraw()
+        if monotonic() - self._drawn_at >= _PROGRESS_SECS:
+            self.redraw()
 
     def hear(self, answer: Settled) -> None:
         """Take in an answer: stay if a lease was renewed before it could be settled, or if it failed; else leave."""
@@ -140,11 +144,14 @@ class ConfirmScreen(ModalScreen[None]):
         now = self._scene.now()
         if now is None or not self.is_mounted:
             return
+        self._drawn_at = monotonic()
+        if self._victims.pinned is not self.pinned:
+            self._victims = Victims(self.pinned)
         is_framed = self.size.width >= _LEAST_FRAMED.width and self.size.height >= _LEAST_FRAMED.height
         cells = self._shape(is_framed)
         name = self._where(cells)
         above = [name, BLANK] if is_framed else [(Span(title(self.pinned), strong=True),), name]
-        body = Body(self.pinned, now, cells, above)
+        body = Body(self._victims, now, cells, above)
         below = self._answers(cells)
         room = self.size.height - len(below) - (3 if is_framed else 0)
         self._body.styles.height = max(1, min(len(body), room))
