@@ -99,10 +99,12 @@ class Board:
     def note(self, done: str, outcomes: Iterable[Outcome]) -> None:
         """Remember what this dashboard did; `done` is a participle. The rows change by the next look alone."""
         for outcome in outcomes:
-            if outcome.is_done and outcome.now is not None:
-                self.ours.note(outcome.now)
-            elif outcome.is_done:
+            if not outcome.is_done:
+                continue
+            if outcome.now is None:
                 self._ghosts.note_end(done, outcome)
+            elif outcome.now.expires_text != outcome.seen.expires_text:
+                self.ours.note(outcome.now)
 
     @property
     def wish(self) -> Wish:

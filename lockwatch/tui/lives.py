@@ -150,9 +150,10 @@ class Lives:
         beats = earlier.beats if earlier else _beat(changed.before, None)
         beats = self.ours.without(lease, (*beats, *_beat(lock, taken_at)))[-_REMEMBERED - 1 :]
         usual = _usual_seconds(beats)
+        known = earlier.ttl_seconds if earlier else ttl_of(changed.before)
         return Renewal(
             count=earlier.count + 1 if earlier else 1,
-            ttl_seconds=estimate(lock.remaining(taken_at), lock.remaining(previous)),
+            ttl_seconds=_ttl_of(known, lock.remaining(taken_at), lock.remaining(previous)),
             seen_at=taken_at,
             expires_text=lock.expires_text,
             beats=beats,
@@ -194,3 +195,8 @@ def _late_at(beats: tuple[Beat, ...], usual: float, lock: Lock, seen_at: datetim
     visible_from = lock.expires_at - median_low(given for _, given in seen)
     is_hidden = visible_from - seen_at > timedelta(seconds=usual / 2)
     return visible_from + patience if is_hidden and late_at > seen_at else late_at
+
+
+def _ttl_of(known: float | None, least: float, most: float) -> float:
+    """The TTL that a renewal tells of; the one known before as long as it may still be, however long nobody looked."""
+    return known if known is not None and least <= known <= most else estimate(least, most)

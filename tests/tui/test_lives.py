@@ -219,6 +219,23 @@ def test_a_renewal_that_was_seen_gives_an_estimate() -> None:
     assert shown.standing(renewed, at(65)) is Standing.HELD
 
 
+def test_a_ttl_that_was_known_stays_although_nobody_looked_for_long() -> None:
+    shown = board(lock(1, 60))
+    renewed = lock(1, 700)
+    see(shown, snapshot([renewed], 650))
+    assert str(shown.lives.ttl(renewed)) == "~60s"
+    again = lock(1, 1400)
+    see(shown, snapshot([again], 1350))
+    assert str(shown.lives.ttl(again)) == "~60s"
+
+
+def test_a_renewal_from_here_that_changed_nothing_is_still_the_holders() -> None:
+    shown = board(lock(1, 60))
+    renewed = renew(shown, 20)
+    shown.note("renewed", [Outcome(kind=OutcomeKind.DONE, seen=renewed, now=renewed, at=at(21))])
+    assert not shown.lives.is_ours(renewed)
+
+
 @given(
     ttl=st.sampled_from([5, 10, 30, 60, 90, 300, 600, 3600]),
     gap=st.floats(0.1, 0.99),
