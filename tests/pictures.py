@@ -30,7 +30,7 @@ _OTHERS_FONTS: Final = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # a pict
 
 
 async def take(service: LockService, plans: PlanLifecycleService, database: Database) -> None:
-    """Wait until every state is on the screen, and draw the table, a dialog, a filter, and what no database looks like."""
+    """Wait until much is on the screen, and draw the table, a dialog, a filter, and what no database looks like."""
     dashboard = _dashboard(service, plans)
     async with dashboard.run_test(size=SIZE) as pilot:
         await _until(pilot, lambda: _shows(dashboard, Standing.HELD, Standing.STALE, Standing.LATE))

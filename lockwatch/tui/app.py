@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final
 
 from rich.console import RenderableType
 from textual.binding import Binding, BindingType
 
-from lockwatch.core.model import Outcome
 from lockwatch.core.service import LockService
 from lockwatch.tui import copying
 from lockwatch.tui.asking import ask
@@ -39,11 +38,11 @@ from lockwatch.tui.screens.activity import ActivityScreen
 from lockwatch.tui.screens.confirm import ConfirmScreen
 from lockwatch.tui.screens.help import HelpScreen
 from lockwatch.tui.screens.watch import WatchScreen
+from lockwatch.tui.telling import Severity, tell
 from lockwatch.tui.themes import install
-from lockwatch.tui.wish import Filter, Wish
-from lockwatch.tui.words import number, plural
+from lockwatch.tui.wish import first_wish
+from lockwatch.tui.words import plural
 from lockwatch.tui.writer import Writer
-from lockwatch.wording import count_outcomes, tell_outcome
 
 TICK_SECS: Final = 0.5
 """How often what counts down is looked at, in seconds."""
@@ -76,7 +75,7 @@ class Dashboard(SparingApp):
     ) -> None:
         super().__init__()
         self.animation_level = "none"
-        board = Board(_first_wish(look))
+        board = Board(first_wish(look))
         self.scene = Scene(
             look=look,
             freshness=Freshness(started=clock(), every=look.interval),
@@ -179,17 +178,9 @@ class Dashboard(SparingApp):
         """Tell what became of an order, and look at the table at once."""
         if not self.is_running:
             return
-        verb, outcomes = message.order.verb, message.outcomes
         self._poller.poll_now()
-        if outcomes:
-            done = all(outcome.is_done for outcome in outcomes)
-            rest = len(message.order.locks) - len(outcomes)
-            stopped = f" · stopped before {number(rest)} more" if message.is_cancelled else ""
-            self._tell(_words(verb, outcomes) + stopped, "information" if done and not stopped else "warning")
-        elif message.is_cancelled:
-            self._tell(f"{verb}: stopped before anything was done", "warning")
-        if message.failure is not None:
-            self._tell(f"{verb} failed: {message.failure}", "error")
+        for notice in tell(message):
+            self._tell(*notice)
         if (dialog := self._dialog) is not None and dialog.is_about(message.order):
             dialog.hear(message)
         self._redraw()
@@ -329,14 +320,5 @@ class Dashboard(SparingApp):
         if (dialog := self._dialog) is not None:
             dialog.redraw()
 
-    def _tell(self, words: str, severity: Literal["information", "warning", "error"] = "information") -> None:
+    def _tell(self, words: str, severity: Severity = "information") -> None:
         self.notify(words, severity=severity, timeout=_NOTICE_SECS, markup=False)
-
-
-def _first_wish(look: Look) -> Wish:
-    return Wish(filter=Filter(text=look.text, owner=look.owner or None, resource_type=look.resource_type or None))
-
-
-def _words(verb: Verb, outcomes: list[Outcome]) -> str:
-    """One lease in a sentence, several in counts."""
-    return tell_outcome(verb.done, outcomes[0]) if len(outcomes) == 1 else count_outcomes(verb.done, outcomes)

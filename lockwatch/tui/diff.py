@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 from lockwatch.core.model import Key, Lock
 
-
 _new: Final = tuple.__new__
 
 

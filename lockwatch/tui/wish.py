@@ -10,6 +10,7 @@ from lockwatch.core.model import Lock
 from lockwatch.core.state import state_of
 from lockwatch.core.text import LONGEST, clean
 from lockwatch.tui.lives import Lives
+from lockwatch.tui.look import Look
 from lockwatch.tui.ranking import Sort
 
 
@@ -92,6 +93,11 @@ class Wish:
 
     filter: Filter = field(default_factory=Filter)
     sort: Sort = field(default_factory=Sort)
+
+
+def first_wish(look: Look) -> Wish:
+    """What a dashboard lists at first."""
+    return Wish(filter=Filter(text=look.text, owner=look.owner or None, resource_type=look.resource_type or None))
 
 
 def _holding(words: tuple[str, ...], rows: list[Lock]) -> list[Lock]:
