@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.binding import Binding, BindingType
 
 from lockwatch.core.service import LockService
+from lockwatch.core.text import shorten
 from lockwatch.tui.board import Board
 from lockwatch.tui.clock import Steady, steady
-from lockwatch.tui.ending import QuietApp, settle_memory
+from lockwatch.tui.ending import settle_memory
 from lockwatch.tui.freshness import Freshness
 from lockwatch.tui.look import Look
 from lockwatch.tui.messages import (
@@ -23,6 +24,7 @@ from lockwatch.tui.messages import (
     Progressed,
     Settled,
 )
+from lockwatch.tui.notices import NoticingApp
 from lockwatch.tui.orders import Verb
 from lockwatch.tui.pace import slower_or_faster
 from lockwatch.tui.plan_reader import FindPlan, PlanReader
@@ -46,7 +48,8 @@ TICK_SECS: Final = 0.5
 """How often what counts down is looked at, in seconds."""
 PASS_SECS: Final = 0.9
 """How long what counts down may stand, in seconds: a poll that finds nothing new looks at it, too."""
-_NOTICE_SECS: Final = 8
+_COPIED: Final = 160
+"""So many characters of what was copied are told."""
 _CALM_SECS: Final = 1.0
 """After how many seconds what was read and imported until then is taken as there to stay."""
 
@@ -57,7 +60,7 @@ def _commands() -> type[Provider]:
     return KeyCommands
 
 
-class Dashboard(QuietApp):
+class Dashboard(NoticingApp):
     """The dashboard over one lock service. `find_plan` gives the plan of a lock; None: no plan is looked for."""
 
     CSS_PATH = "app.tcss"
@@ -194,6 +197,7 @@ class Dashboard(QuietApp):
         if isinstance(pinned, str):
             self._tell(f"{verb}: {pinned}", "warning")
         else:
+            self.clear_notifications()
             self._dialog = ConfirmScreen(self.scene, pinned, self._quiet_secs)
             self.push_screen(self._dialog, self._forget_dialog)
 
@@ -239,7 +243,8 @@ class Dashboard(QuietApp):
         lines = copying.lines(self.scene.board, now) if now is not None else []
         if lines:
             self.copy_to_clipboard("\n".join(lines))
-            self._tell(f"copied: {lines[0]}" if len(lines) == 1 else f"copied: {plural(len(lines), 'lease')}")
+            what = shorten(lines[0], _COPIED) if len(lines) == 1 else plural(len(lines), "lease")
+            self._tell(f"copied: {what}")
 
     def action_poll_now(self) -> None:
         """Poll at once, also while the database fails or the screen is paused."""
@@ -262,6 +267,7 @@ class Dashboard(QuietApp):
 
     def _forget_dialog(self, _: None) -> None:
         self._dialog = None
+        self.give_what_waited()
 
     def _take_in_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -324,4 +330,4 @@ class Dashboard(QuietApp):
             dialog.redraw()
 
     def _tell(self, words: str, severity: Severity = "information") -> None:
-        self.notify(words, severity=severity, timeout=_NOTICE_SECS, markup=False)
+        self.give_notice(words, severity, waits=self._dialog is not None)

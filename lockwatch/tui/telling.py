@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from dataclasses import replace
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from lockwatch.core.model import Outcome
+from lockwatch.core.model import Lock, Outcome
+from lockwatch.core.text import shorten
 from lockwatch.tui.messages import Settled
 from lockwatch.tui.orders import Verb
 from lockwatch.tui.words import number
 from lockwatch.wording import count_outcomes, tell_outcome
+
+_NAME: Final = 80
+"""So many characters of a name tell which it is: a notice covers what is below."""
 
 Severity: TypeAlias = Literal["information", "warning", "error"]
 
@@ -38,4 +43,15 @@ def tell(answer: Settled) -> list[Notice]:
 
 def _words(verb: Verb, outcomes: list[Outcome]) -> str:
     """One lease in a sentence, several in counts."""
-    return tell_outcome(verb.done, outcomes[0]) if len(outcomes) == 1 else count_outcomes(verb.done, outcomes)
+    return tell_outcome(verb.done, _brief(outcomes[0])) if len(outcomes) == 1 else count_outcomes(verb.done, outcomes)
+
+
+def _brief(outcome: Outcome) -> Outcome:
+    """The same about leases of names that leave room for what is said of them."""
+    current = outcome.now
+    return replace(outcome, seen=_named_briefly(outcome.seen), now=None if current is None else _named_briefly(current))
+
+
+def _named_briefly(lock: Lock) -> Lock:
+    kind, name, owner = (shorten(text, _NAME) for text in (lock.resource_type, lock.resource_id, lock.owner_id))
+    return replace(lock, resource_type=kind, resource_id=name, owner_id=owner)

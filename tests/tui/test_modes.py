@@ -66,7 +66,7 @@ async def test_under_read_only_no_key_and_no_entry_of_the_palette_writes(url: st
                     await running.press("y", "escape", "escape")
             for verb in Verb:
                 running.app.action_order(verb)
-            assert f"{Verb.RELEASE}: refused: read-only" in running.notices
+            await running.until(lambda: f"{Verb.RELEASE}: refused: read-only" in running.notices)
     assert dump(url) == before
 
 
