@@ -18,10 +18,11 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool
 
 from lockwatch import settings
-from lockwatch.core.dialects import SQLITE, UPGRADE_HINT, Clock
+from lockwatch.core.dialect import UPGRADE_HINT, Clock
 from lockwatch.core.errors import DatabaseError, ValidationError
 from lockwatch.core.model import as_text
 from lockwatch.core.service import LockService
+from lockwatch.core.sqlite import DIALECT as SQLITE
 from lockwatch.core.text import clean
 from lockwatch.core.timestamps import utc_now
 

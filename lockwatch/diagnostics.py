@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from lockwatch.core.dialects import Clock
+from lockwatch.core.dialect import Clock
 from lockwatch.core.errors import DatabaseBusyError, DatabaseError
 from lockwatch.core.model import MAX_LOCK_TTL_SECS, Lock, LockSnapshot
 from lockwatch.core.service import LockService

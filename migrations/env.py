@@ -7,7 +7,7 @@ import os
 from alembic import context
 from sqlalchemy import Connection, create_engine, event
 
-from lockwatch.core.dialects import SQLITE
+from lockwatch.core.sqlite import DIALECT as SQLITE
 from lockwatch.core.schema import metadata
 from lockwatch.database import VERSION_TABLE
 from lockwatch.plans import schema  # noqa: F401 its tables are of the same metadata

@@ -19,7 +19,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final, TypeVar
 
-from lockwatch.core.dialects import UPGRADE_HINT
+from lockwatch.core.dialect import UPGRADE_HINT
 from lockwatch.core.errors import DatabaseBusyError, DatabaseError, LockConflictError, LockwatchError, ValidationError
 from lockwatch.core.forking import after_fork
 from lockwatch.core.held import HeldTables
@@ -155,11 +155,14 @@ def validate_wait(wait_seconds: float, argument: str = "wait_seconds") -> float:
     return wait_seconds
 
 
-def extend(table: LockTable, lock: Lock, now: datetime, ttl_seconds: float) -> Lock | None:
-    """That very live lease until `ttl_seconds` from now, or as it is if it lasts longer; None if it changed."""
+def extend(table: LockTable, lock: Lock, now: datetime, ttl_seconds: float, *, waits: bool = True) -> Lock | None:
+    """That very live lease until `ttl_seconds` from now, or as it is if it lasts longer; None if it changed.
+
+    If not `waits`, see `LockTable.extend`.
+    """
     if lock.remaining(now) >= ttl_seconds:
         return lock
-    return table.extend(lock, ttl_seconds)
+    return table.extend(lock, ttl_seconds) if waits else table.extend(lock, ttl_seconds, waits=False)
 
 
 def never_at_rest(key: Key) -> DatabaseBusyError:
@@ -200,11 +203,11 @@ def _keeps_out(request: Request, lock: Lock, now: datetime) -> bool:
 
 
 def _require_fencing_tokens(table: LockTable) -> None:
-    if table.connection.ids_never_return:
+    if table.connection.unfenced is None:
         return
     table.connection.check_table()
-    if not table.connection.ids_never_return:
-        raise DatabaseError(f"ids of the table `locks` can come back, and so fence no late holder off; {UPGRADE_HINT}")
+    if table.connection.unfenced is not None:
+        raise DatabaseError(f"{table.connection.unfenced}, and so fence no late holder off; {UPGRADE_HINT}")
 
 
 def _until_next_look(holder: Lock, now: datetime) -> float:

@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 
 from lockwatch.core import exact
 from lockwatch.core.acquiring import MAX_LOST_RACES, Acquirer, Request, extend, never_at_rest, validate_wait
-from lockwatch.core.dialects import Clock
+from lockwatch.core.dialect import Clock
 from lockwatch.core.errors import (
     LockExpiredError,
     LossReason,

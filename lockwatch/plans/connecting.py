@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lockwatch import database
-from lockwatch.core.dialects import Clock
+from lockwatch.core.dialect import Clock
 from lockwatch.core.timestamps import utc_now
 from lockwatch.plans.service import PlanLifecycleService
 

@@ -11,7 +11,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 import lockwatch
-from lockwatch.core.dialects import SQLITE
+from lockwatch.core.sqlite import DIALECT as SQLITE
 from lockwatch.core.timestamps import to_text, utc_now
 from lockwatch.database import Database
 from tests.benchmarks.measuring import Figure, median_ratio, seconds
@@ -37,7 +37,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _acquire_and_release(service: lockwatch.LockService, raw: sqlite3.Connection) -> Figure:
-    sql = service._tables._statements
+    sql = SQLITE.statements
     named = {"type": "plan", "resource": "p1"}
 
     def by_raw() -> None:
@@ -51,7 +51,7 @@ def _acquire_and_release(service: lockwatch.LockService, raw: sqlite3.Connection
 
 
 def _refused(service: lockwatch.LockService, raw: sqlite3.Connection) -> Figure:
-    sql = service._tables._statements
+    sql = SQLITE.statements
     named = {"type": "plan", "resource": "held"}
     service.acquire("plan", "held", "somebody")
 

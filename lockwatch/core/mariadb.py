@@ -1,0 +1,305 @@
+"""MariaDB's ways, over PyMySQL.
+
+A grant is an INSERT ... SELECT: InnoDB then keeps its counter to the statement until that ends, so that numbers come in
+the order of grants. READ COMMITTED keeps it from locking gaps between rows, of which deadlocks would come.
+An UPDATE gives no rows back. What it wrote is told by LAST_INSERT_ID(), which comes with the answer.
+"""
+
+from __future__ import annotations
+
+import re
+import select as waiting
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    String,
+    bindparam,
+    cast,
+    delete,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+)
+from sqlalchemy.dialects.mysql import DATETIME
+from sqlalchemy.dialects.mysql.pymysql import MySQLDialect_pymysql
+
+from lockwatch.core.dialect import (
+    LOCK_TIMEOUT_SECS,
+    STATEMENT_TIMEOUT_SECS,
+    UPGRADE_HINT,
+    Clock,
+    Cursor,
+    Dialect,
+    Guarded,
+    Parameters,
+    Session,
+)
+from lockwatch.core.errors import DatabaseBusyError, DatabaseError, LostRaceError, TakenError
+from lockwatch.core.model import Lock
+from lockwatch.core.schema import COLUMNS, EXACT, locks
+from lockwatch.core.statements import (
+    GRANTED,
+    NEW_ROW,
+    ROW,
+    Statements,
+    Words,
+    common,
+    compiler,
+    count_of,
+    grant,
+    page,
+)
+from lockwatch.core.text import clean
+from lockwatch.core.timestamps import to_text, written
+from lockwatch.core.written_form import is_judgeable, others
+
+if TYPE_CHECKING:
+    import pymysql
+
+LEAST_VERSION: Final = (10, 6)
+
+_FORMAT: Final[ColumnElement[str]] = literal_column("'%Y-%m-%dT%H:%i:%s.%fZ'")
+_UTC: Final[ColumnElement[Any]] = literal_column("UTC_TIMESTAMP(6)")
+_MICROSECOND: Final[ColumnElement[Any]] = literal_column("MICROSECOND")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _text(moment: ColumnElement[Any]) -> ColumnElement[str]:
+    return func.DATE_FORMAT(moment, _FORMAT, type_=String)
+
+
+def _given(name: str) -> ColumnElement[str]:
+    return bindparam(name, type_=String).collate(EXACT)
+
+
+def _equals(column: ColumnElement[str], name: str) -> ColumnElement[bool]:
+    return column == _given(name)
+
+
+def _equals_stored(column: ColumnElement[str], name: str) -> ColumnElement[bool]:
+    return func.coalesce(column, literal_column("''")) == _given(name)
+
+
+_WORDS: Final = Words(now=_text(_UTC), equals=_equals, equals_bytes=_equals_stored)
+
+
+def _later() -> ColumnElement[Any]:
+    microseconds = func.ROUND(bindparam("ttl") * literal_column("1000000"))
+    return func.TIMESTAMPADD(_MICROSECOND, microseconds, _UTC)
+
+
+def _statements() -> Statements:
+    compiled = compiler(MySQLDialect_pymysql(paramstyle="pyformat"))
+    granted = grant(None, _WORDS.now, _text(_later())).where(_WORDS.is_free())
+    extend = compiled(_extension())
+    judgeable = is_judgeable("REGEXP", "CHAR_LENGTH")
+    expired = (locks.c.expires_at <= _given("now")) & judgeable
+    listed = locks.c.id.op("IN", is_comparison=True)(bindparam("ids"))
+    return Statements(
+        **common(_WORDS, compiled),
+        insert=compiled(insert(locks).from_select(NEW_ROW, granted, include_defaults=False).returning(*GRANTED)),
+        extend=extend,
+        extend_unlocked=f"SET STATEMENT innodb_lock_wait_timeout = 0 FOR {extend}",
+        count_expired=compiled(count_of(expired)),
+        # A DELETE waits for every row that it looks at; so it is told which ones, by a look that waits for none.
+        expired_ids=compiled(select(locks.c.id).where(page(), expired)),
+        delete_expired=compiled(delete(locks).where(listed, expired)),
+        unjudged=compiled(others(judgeable)),
+    )
+
+
+def _extension() -> Any:
+    live_until = bindparam("live_until", type_=String)
+    until = cast(func.LEFT(live_until, literal_column("26")), DATETIME(fsp=6))
+    expiry = func.GREATEST(until, _later())
+    noted = func.LAST_INSERT_ID(func.TIMESTAMPDIFF(_MICROSECOND, literal_column("'1970-01-01'"), expiry))
+    return (
+        update(locks)
+        .where(_WORDS.very_row, live_until > _WORDS.now)
+        .values(expires_at=func.IF(noted, _text(expiry), literal_column("''")))
+    )
+
+
+class Noted:
+    """The answer to an UPDATE that noted down the moment it wrote: as a row, if it changed one."""
+
+    def __init__(self, cursor: pymysql.cursors.Cursor) -> None:
+        self.rowcount = int(cursor.rowcount)
+        self._microseconds = cursor.lastrowid or 0
+
+    def fetchall(self) -> Sequence[Any]:
+        """The moment, in the written form."""
+        if not self.rowcount:
+            return []
+        return [(to_text(_EPOCH + timedelta(microseconds=self._microseconds)),)]
+
+    def fetchmany(self, _size: int) -> Sequence[Any]:
+        """No more than that."""
+        return self.fetchall()
+
+
+class MariadbSession:
+    """A driver connection that runs statements by itself, like those of the other drivers."""
+
+    def __init__(self, driver: pymysql.Connection[Any]) -> None:
+        self._driver = driver
+
+    def execute(self, sql: str, parameters: Parameters | tuple[()] = (), /) -> Cursor:
+        """Run one statement."""
+        cursor = self._driver.cursor()
+        cursor.execute(sql, parameters)
+        return cursor if cursor.description else Noted(cursor)
+
+
+_SETTINGS: Final = {
+    "sql_mode": "'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+    "innodb_lock_wait_timeout": LOCK_TIMEOUT_SECS,
+    "lock_wait_timeout": LOCK_TIMEOUT_SECS,
+    "lc_messages": "'en_US'",
+}
+
+
+def settle(driver: Any, statement_timeout_secs: float = STATEMENT_TIMEOUT_SECS) -> None:
+    """Make a session ours, whatever the server's defaults: isolation, timeouts, strictness, character set."""
+    version = _require_mariadb(driver.get_server_info())
+    timeout = {"max_statement_time": statement_timeout_secs} if version else {}
+    assigned = ", ".join(f"{name} = {value}" for name, value in (_SETTINGS | timeout).items())
+    with driver.cursor() as cursor:
+        cursor.execute("SET NAMES utf8mb4")
+        cursor.execute(f"SET SESSION {assigned}")
+        cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+
+
+def _require_mariadb(version: str) -> tuple[int, ...]:
+    found = re.search(r"(\d+)\.(\d+)\.\d+-MariaDB", version, re.IGNORECASE)
+    numbers = tuple(map(int, found.groups())) if found else ()
+    if numbers < LEAST_VERSION:
+        least = ".".join(map(str, LEAST_VERSION))
+        raise DatabaseError(f"lockwatch needs MariaDB {least} or later, and this server is {clean(version)}")
+    return numbers
+
+
+def _prepare(driver: pymysql.Connection[Any], _clock: Clock) -> Session:
+    driver.autocommit(True)
+    settle(driver)
+    return MariadbSession(driver)
+
+
+_COLUMNS: Final = """
+SELECT c.column_name, c.collation_name, c.extra LIKE '%%auto_increment%%', t.engine, @@innodb_autoinc_lock_mode
+FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
+WHERE table_schema = DATABASE() AND table_name = 'locks'
+"""
+_UNIQUE_KEYS: Final = """
+SELECT GROUP_CONCAT(column_name ORDER BY column_name) FROM information_schema.statistics
+WHERE table_schema = DATABASE() AND table_name = 'locks' AND non_unique = 0 GROUP BY index_name HAVING MAX(sub_part) IS NULL
+"""
+_INTERLEAVED: Final = 2
+
+
+def _check_table(session: Session) -> str | None:
+    columns = {row[0].lower(): row[1:] for row in session.execute(_COLUMNS).fetchall()}
+    if not columns:
+        raise DatabaseError(f"the database has no table `locks` yet; {UPGRADE_HINT}")
+    missing = [name for name in COLUMNS if name not in columns]
+    if missing:
+        raise DatabaseError(f"the table `locks` is not lockwatch's: it has no column {', '.join(missing)}")
+    _, counts_up, engine, counting = columns["id"]
+    if not counts_up or engine != "InnoDB":
+        return "ids of the table `locks` can come back"
+    if counting == _INTERLEAVED:
+        return "ids of the table `locks` can come out of order, since innodb_autoinc_lock_mode is 2"
+    if any(columns[name][0] != EXACT for name in ("resource_type", "resource_id")):
+        return "the table `locks` takes ids for one another that differ by case or accent"
+    is_unique = ("resource_id,resource_type",) in [tuple(row) for row in session.execute(_UNIQUE_KEYS).fetchall()]
+    return None if is_unique else "the table `locks` can have two rows of one resource"
+
+
+_HOLD_ROW: Final = select(*ROW).where(_WORDS.of_resource).with_for_update()
+_JUDGE: Final = select(_WORDS.now, literal_column("@@in_transaction"))
+
+
+def _guard(connection: Connection, lock: Lock, _clock: Clock) -> Guarded:
+    """Locks the row, and then looks at the clock: the lock may have been waited for.
+
+    Only the locking read tells the truth: a plain one may still show the row as it was when the transaction began.
+    """
+    row = connection.execute(_HOLD_ROW, {"type": lock.resource_type, "resource": lock.resource_id}).first()
+    now, in_transaction = connection.execute(_JUDGE).one()
+    return Guarded(row, written(now), bool(in_transaction))
+
+
+def _is_gone(driver: pymysql.Connection[Any]) -> bool:
+    socket = driver._sock  # noqa: SLF001 # type: ignore[attr-defined] # the driver has no name for it
+    if socket is None:
+        return True
+    ready = waiting.poll()
+    ready.register(socket.fileno(), waiting.POLLIN)
+    return bool(ready.poll(0))  # nothing was asked: what came can only be a farewell
+
+
+_RACES: Final = (1213, 1020)
+_BUSY: Final = (1205, 1969, 1317, 3024)
+_DUPLICATE: Final = 1062
+_UNDEFINED: Final = (1146, 1054)
+_MEANINGS: Final = {
+    1040: "the database has no room for more",
+    1044: "the database refused the user",
+    1045: "the database refused the user",
+    1049: "there is no such database",
+    1142: "the database refused the user",
+    1203: "the database has no room for more",
+    1290: "the database cannot be written",
+    1467: "the database cannot give out another id",
+    1792: "the database cannot be written",
+    1836: "the database cannot be written",
+}
+_DRIVERS_OWN: Final = range(2000, 3000)
+
+
+def _translate(error: Exception) -> DatabaseError:
+    code, words = _code(error), words_of(error)
+    if code in _RACES:
+        return LostRaceError(f"another transaction came first ({words})")
+    if code in _BUSY:
+        return DatabaseBusyError(f"another connection keeps the row locked, or the database is too slow ({words})")
+    if code == _DUPLICATE and not words.endswith(("'PRIMARY'", ".PRIMARY'")):
+        return TakenError(f"the resource has a row already ({words})")
+    if code in _UNDEFINED and "locks" in words:
+        return DatabaseError(f"the table `locks` is missing or not lockwatch's ({words}); {UPGRADE_HINT}")
+    if code in _DRIVERS_OWN or code == 0:
+        return DatabaseError(f"the database cannot be reached ({words})")
+    return DatabaseError(f"{_MEANINGS.get(code, 'the database refused the statement')} ({words})")
+
+
+def _code(error: Exception) -> int:
+    return error.args[0] if error.args and isinstance(error.args[0], int) else -1
+
+
+def words_of(error: Exception) -> str:
+    """What the server or the driver said."""
+    return clean(str(error.args[1] if len(error.args) > 1 and error.args[1] else error))
+
+
+def _lacks(error: Exception, table: str) -> bool:
+    return _code(error) in _UNDEFINED and table in words_of(error)
+
+
+DIALECT: Final = Dialect(
+    title="MariaDB",
+    statements=_statements(),
+    begin="START TRANSACTION",
+    prepare=_prepare,
+    check_table=_check_table,
+    guard=_guard,
+    translate=_translate,
+    lacks=_lacks,
+    is_gone=_is_gone,
+    holds_anything=False,
+)
