@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         LockExpiredError,
         LockwatchError,
         LossReason,
+        ReadOnlyError,
         ValidationError,
     )
     from lockwatch.core.lease import Lease
@@ -66,6 +67,7 @@ __all__ = [
     "PlanLifecycleService",
     "PlanNotFoundError",
     "PlanTransitionError",
+    "ReadOnlyError",
     "ValidationError",
     "Watcher",
     "connect",

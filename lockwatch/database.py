@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool
 
-from lockwatch import settings
+from lockwatch import files, settings
 from lockwatch.core.dialect import UPGRADE_HINT, Clock
 from lockwatch.core.errors import DatabaseError, ValidationError
 from lockwatch.core.model import as_text
@@ -87,23 +87,34 @@ class Database:
             raise DatabaseError(f"{self.name} is not a file")
         return found.st_dev, found.st_ino
 
-    def engine(self) -> Engine:
+    def identity_to_read(self) -> Hashable:
+        """The same for who only reads: it tells of changes, too, to a file that had to be opened as one without any."""
+        return self.identity(), files.stamp(self.path)
+
+    def why_unwritable(self) -> str | None:
+        """Why it cannot be written from here, in words fit for a screen; None if it can, or is not there yet."""
+        return files.why_unwritable(self.path)
+
+    def engine(self, *, read_only: bool = False) -> Engine:
         """An engine whose connections are in autocommit, are not pooled, and never create the file."""
         return create_engine(
             "sqlite://",
-            creator=lambda: self._connect("rw", BUSY_TIMEOUT_SECS),
+            creator=self._connect_to_read if read_only else lambda: self._connect("rw", BUSY_TIMEOUT_SECS),
             poolclass=NullPool,
             isolation_level="AUTOCOMMIT",
         )
 
-    def transactional_engine(self) -> Engine:
+    def transactional_engine(self, *, read_only: bool = False) -> Engine:
         """An engine for what is written beside the locks: its transactions may write from their start on.
 
         Its connections are not pooled, and never create the file. Who only reads does so in AUTOCOMMIT.
         """
-        engine = create_engine("sqlite://", creator=self._connect_if_there, poolclass=NullPool)
+        creator = self._connect_to_read if read_only else self._connect_if_there
+        engine = create_engine("sqlite://", creator=creator, poolclass=NullPool)
         event.listen(engine, "connect", lambda driver, _record: SQLITE.prepare(driver, utc_now))
         event.listen(engine, "begin", _begin)
+        if read_only:
+            event.listen(engine, "connect", lambda driver, _record: driver.execute(SQLITE.forbid_writes))
         return engine
 
     def revision(self) -> str | None:
@@ -115,7 +126,7 @@ class Database:
         if not self._is_there():
             return None
         try:
-            with closing(self._connect("rw", BUSY_TIMEOUT_SECS)) as connection:
+            with closing(self._connect_to_read()) as connection:
                 return _revision(connection)
         except sqlite3.Error as error:
             raise SQLITE.translate(error) from error
@@ -126,9 +137,8 @@ class Database:
         Raises:
             DatabaseError: it cannot be read.
         """
-        self.identity()
         try:
-            with closing(self._connect("rw", BUSY_TIMEOUT_SECS)) as connection:
+            with closing(self._connect_to_read()) as connection:
                 return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
         except sqlite3.Error as error:
             raise SQLITE.translate(error) from error
@@ -176,6 +186,10 @@ class Database:
         self.identity()  # it says more of a file that is missing than the driver does
         return self._connect("rw", BUSY_TIMEOUT_SECS)
 
+    def _connect_to_read(self) -> sqlite3.Connection:
+        self.identity()
+        return self._connect("ro&immutable=1" if files.is_sealed(self.path) else "rw", BUSY_TIMEOUT_SECS)
+
     def _connect(self, mode: str, timeout: float) -> sqlite3.Connection:
         return sqlite3.connect(
             f"file://{quote(os.fsencode(self.path))}?mode={mode}",
@@ -193,23 +207,31 @@ class Database:
 
 
 def connect(
-    url: str | None = None, *, clock: Clock = utc_now, resource_types: Iterable[str] | None = None
+    url: str | None = None,
+    *,
+    clock: Clock = utc_now,
+    resource_types: Iterable[str] | None = None,
+    read_only: bool | str = False,
 ) -> LockService:
     """A lock service on a database; nothing is opened before its first call.
 
     Args:
-        url: `sqlite:///locks.db`, say. Such a database is never made or upgraded unasked: `lockwatch db upgrade`
-            does that. None: $LOCKWATCH_DATABASE_URL, then a file in the user's data folder, made and upgraded here.
+        url: `sqlite:///locks.db`, say, which is never made or upgraded unasked: `lockwatch db upgrade` does that.
+            None: $LOCKWATCH_DATABASE_URL, then a file in the user's data folder, made and upgraded here.
         clock: aware now, for tests.
         resource_types: types allowed beside `plan` and `project`. None: $LOCKWATCH_RESOURCE_TYPES.
+        read_only: whether what could write raises ReadOnlyError instead, or why. No file is then made or upgraded.
 
     Raises:
         ValidationError: the URL or a type breaks a rule.
         DatabaseError: the default file cannot be made or upgraded.
     """
-    database = open_database(url)
     types = settings.resource_types() if resource_types is None else resource_types
-    return LockService(database.engine(), clock=clock, resource_types=types, identity=database.identity)
+    database = locate(url) if read_only else open_database(url)
+    engine = database.engine(read_only=bool(read_only))
+    identity = database.identity_to_read if read_only else database.identity
+    reason = "opened to read only" if read_only is True else read_only or None
+    return LockService(engine, clock=clock, resource_types=types, identity=identity, read_only=reason)
 
 
 def open_database(url: str | None = None) -> Database:

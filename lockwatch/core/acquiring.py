@@ -120,7 +120,7 @@ class Acquirer:
     def _wait_until_free(self, request: Request, conflict: LockConflictError, give_up_at: float) -> None:
         while (left := give_up_at - self._monotonic()) > 0:
             self.pause(min(left, _until_next_look(conflict.holder, conflict.now)))
-            with self._tables.use() as table:
+            with self._tables.look() as table:
                 found = table.find(request.key)
             if found is None or not _keeps_out(request, *found):
                 return

@@ -69,6 +69,11 @@ class Connection:
         """Its database's ways."""
         return self._dialect
 
+    def forbid_writes(self) -> None:
+        """Have the database itself refuse what this connection might write."""
+        with self._translated():
+            self._execute(self._dialect.forbid_writes)
+
     def rows(self, sql: str, parameters: Parameters | tuple[()] = ()) -> Sequence[Any]:
         """All rows that one statement gives. Outside a transaction it has committed when this returns."""
         try:

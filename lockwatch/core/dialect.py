@@ -74,6 +74,8 @@ class Dialect:
     """Every statement on the table, in its words."""
     begin: str
     """Starts a transaction that may write."""
+    forbid_writes: str
+    """Makes the database refuse whatever the connection writes from then on."""
     data_version: str | None = None
     """Gives a value that changes when another connection changes the database, if there is such a thing."""
     prepare: Callable[[Any, Clock], Session]

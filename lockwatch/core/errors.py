@@ -4,6 +4,7 @@
       ValidationError         2   an argument breaks a rule; nothing was done (also a ValueError)
       LockConflictError       3   somebody else holds the resource
       LockExpiredError        4   the lease to renew is no longer there to be renewed
+      ReadOnlyError           1   the call could write, and the service was opened to read only; nothing was done
       DatabaseError           5   unreachable, or its schema is not ours; the driver's error is the cause
         DatabaseBusyError     5   another connection kept it locked for longer than the timeout
           LostRaceError       5   the database broke a deadlock or a tie between transactions: to try again may help
@@ -87,6 +88,19 @@ class LockExpiredError(LockwatchError):
     def __str__(self) -> str:
         resource, owner_id, reason, now, found = self.args
         return f"the lock of {clean(owner_id)} on {clean(resource)} {_loss(reason, now, found)}"
+
+
+class ReadOnlyError(LockwatchError):
+    """The call could write, and the service was opened to read only: `reason` says why. Nothing was done."""
+
+    exit_code = 1
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"read-only, nothing was changed: {clean(self.reason)}"
 
 
 class DatabaseError(LockwatchError):

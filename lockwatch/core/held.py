@@ -22,7 +22,7 @@ from sqlalchemy.exc import DBAPIError
 from lockwatch.core.connection import Connection
 from lockwatch.core.dialect import Clock
 from lockwatch.core.dialects import dialect_of
-from lockwatch.core.errors import DatabaseError, LockConflictError, LockExpiredError, LockwatchError
+from lockwatch.core.errors import DatabaseError, LockConflictError, LockExpiredError, LockwatchError, ReadOnlyError
 from lockwatch.core.gate import Gate
 from lockwatch.core.table import LockTable
 
@@ -70,9 +70,13 @@ class Use:
 
 
 class HeldTables:
-    """A service's open tables. Any number of threads may `use` them at once; each gets one of its own."""
+    """A service's open tables. Any number of threads may use them at once; each gets one of its own.
 
-    def __init__(self, engine: Engine, clock: Clock, identity: Identity | None) -> None:
+    `use` is for calls that may write, and refuses them all if there is a reason why the tables are `read_only`.
+    """
+
+    def __init__(self, engine: Engine, clock: Clock, identity: Identity | None, read_only: str | None = None) -> None:
+        self.read_only: Final = read_only
         self._engine = engine
         self._clock = clock
         self._identity = identity or (lambda: None)
@@ -85,8 +89,22 @@ class HeldTables:
         _opened.add(self)
 
     def use(self, *, even_closed: bool = False) -> Use:
-        """The table for one call: `with tables.use() as table`. After `close`, only what clears up may still begin."""
+        """The table for one call that may write. After `close`, only what clears up may still begin.
+
+        Raises:
+            ReadOnlyError: nothing may be written.
+        """
+        self.require_writable()
         return Use(self, even_closed)
+
+    def look(self) -> Use:
+        """The table for one call that only reads."""
+        return Use(self, even_closed=False)
+
+    def require_writable(self) -> None:
+        """Raise ReadOnlyError if nothing may be written: the one gate for all that could."""
+        if self.read_only is not None:
+            raise ReadOnlyError(self.read_only)
 
     def close(self) -> None:
         """Close what is idle now, and what is in use as soon as its call ends. No other call can start."""
@@ -138,6 +156,8 @@ class HeldTables:
         pooled.detach()
         try:
             connection.prepare(self._clock)
+            if self.read_only is not None:
+                connection.forbid_writes()
             if self._identity() != identity:
                 raise DatabaseError("the database file was replaced while it was opened")
         except BaseException:

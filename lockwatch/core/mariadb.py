@@ -295,6 +295,7 @@ DIALECT: Final = Dialect(
     title="MariaDB",
     statements=_statements(),
     begin="START TRANSACTION",
+    forbid_writes="SET SESSION TRANSACTION READ ONLY",
     prepare=_prepare,
     check_table=_check_table,
     guard=_guard,

@@ -137,6 +137,7 @@ TIMEOUTS: Final = (
     f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT_SECS}s'",
 )
 """What a transaction sets for itself where its session is nobody's own."""
+FORBID_WRITES: Final = "SET default_transaction_read_only = on"
 OWN_SESSION: Final = "lockwatch.own_session"
 """A setting that is given as the connection is opened: where it is seen, so are the other ones."""
 OPTIONS: Final = " ".join(
@@ -156,17 +157,21 @@ class PooledSession:
 
     def __init__(self, driver: psycopg.Connection[Any]) -> None:
         self._driver = driver
+        self._settings = [BEGIN, *TIMEOUTS]
 
     def execute(self, sql: str, parameters: Parameters | tuple[()] = (), /) -> Cursor:
         """Run one statement, or begin a transaction."""
         if self._driver.info.transaction_status:
             return self._driver.execute(sql, parameters)
+        if sql == FORBID_WRITES:
+            self._settings.append("SET LOCAL transaction_read_only = on")
         try:
             with self._driver.pipeline():
-                for setting in (BEGIN, *TIMEOUTS):
+                for setting in self._settings:
                     cursor = self._driver.execute(setting)
-                if sql != BEGIN:
+                if sql not in (BEGIN, FORBID_WRITES):
                     cursor = self._driver.execute(sql, parameters)
+                if sql != BEGIN:
                     self._driver.execute("COMMIT")
         except Exception:
             self._driver.rollback()
@@ -284,6 +289,7 @@ DIALECT: Final = Dialect(
     title="PostgreSQL",
     statements=_statements(),
     begin=BEGIN,
+    forbid_writes=FORBID_WRITES,
     prepare=_prepare,
     check_table=_check_table,
     guard=_guard,

@@ -14,21 +14,16 @@ from typing import Final, Self
 
 from sqlalchemy import Engine
 
-from lockwatch.core import exact
-from lockwatch.core.acquiring import MAX_LOST_RACES, Acquirer, Request, extend, never_at_rest, validate_wait
+from lockwatch.core import exact, owned
+from lockwatch.core.acquiring import Acquirer, Request, validate_wait
 from lockwatch.core.dialect import Clock
-from lockwatch.core.errors import (
-    LockExpiredError,
-    LossReason,
-    ValidationError,
-)
+from lockwatch.core.errors import ValidationError
 from lockwatch.core.held import HeldTables, Identity
 from lockwatch.core.holding import Hold, heartbeat_interval, new_owner
 from lockwatch.core.keeper import LeaseKeeper
 from lockwatch.core.lease import Lease, OnLost
 from lockwatch.core.model import (
     DEFAULT_LOCK_TTL_SECS,
-    Key,
     Lock,
     LockSnapshot,
     Outcome,
@@ -38,7 +33,6 @@ from lockwatch.core.model import (
     validate_ttl,
 )
 from lockwatch.core.monotonic import Monotonic, elapsed
-from lockwatch.core.table import LockTable
 from lockwatch.core.timestamps import utc_now
 from lockwatch.core.watcher import Watcher
 
@@ -59,6 +53,8 @@ class LockService:
         resource_types: types allowed beside `plan` and `project`.
         identity: tells what the database's address leads to now, so that a replaced file is noticed.
         monotonic: for deadlines and waits; it must count the time that the machine sleeps.
+        read_only: why nothing may be written, in words fit for a screen. Each call that could write then raises
+            ReadOnlyError, and the database is told to refuse it, too.
     """
 
     def __init__(
@@ -69,14 +65,24 @@ class LockService:
         resource_types: Iterable[str] = (),
         identity: Identity | None = None,
         monotonic: Monotonic = elapsed,
+        read_only: str | None = None,
     ) -> None:
         self.resource_types = known_types(resource_types)
         self._engine = engine
         self._clock = clock
         self._identity = identity
-        self._tables = HeldTables(engine, clock, identity)
+        self._tables = HeldTables(engine, clock, identity, read_only)
         self._acquirer = Acquirer(self._tables, monotonic)
         self._keeper = LeaseKeeper(self._tables, monotonic, clock)
+
+    @property
+    def read_only(self) -> str | None:
+        """Why nothing may be written, in words fit for a screen; None if it may."""
+        return self._tables.read_only
+
+    def require_writable(self) -> None:
+        """Raise ReadOnlyError if nothing may be written: for those who write beside the locks, and to say so early."""
+        self._tables.require_writable()
 
     def acquire(
         self,
@@ -157,12 +163,7 @@ class LockService:
         validate_name("owner_id", owner_id)
         validate_ttl(ttl_seconds)
         with self._tables.use() as table:
-            for _ in range(MAX_LOST_RACES):
-                lock, now = _live_lease(table, key, owner_id)
-                renewed = extend(table, lock, now, ttl_seconds)
-                if renewed is not None:
-                    return renewed
-        raise never_at_rest(key)
+            return owned.renew(table, key, owner_id, ttl_seconds)
 
     def release(self, resource_type: str, resource_id: str, owner_id: str) -> bool:
         """End the owner's lease: True if it was live, False if there was none to end.
@@ -175,17 +176,7 @@ class LockService:
         key = validate_key(resource_type, resource_id, self.resource_types)
         validate_name("owner_id", owner_id)
         with self._tables.use() as table:
-            for _ in range(MAX_LOST_RACES):
-                found = table.find(key)
-                if found is None:
-                    return False
-                lock, _ = found
-                if lock.owner_id != owner_id or lock.expires_at is None:
-                    return False
-                ended_at = table.end(lock)
-                if ended_at is not None:
-                    return ended_at < lock.expires_at
-        raise never_at_rest(key)
+            return owned.release(table, key, owner_id)
 
     def release_all_for_owner(self, owner_id: str) -> int:
         """Remove all locks of an owner, so that others can go on at once: how many were removed.
@@ -194,15 +185,8 @@ class LockService:
             ValidationError: `owner_id` breaks a rule.
         """
         validate_name("owner_id", owner_id)
-        removed = 0
         with self._tables.use() as table:
-            for _ in range(MAX_LOST_RACES):
-                mine = [lock for lock in table.of_owner(owner_id) if lock.is_readable]
-                if not mine:
-                    break
-                with table.connection.transaction():
-                    removed += sum(table.end(lock) is not None for lock in mine)
-        return removed
+            return owned.release_all(table, owner_id)
 
     def cleanup_expired(self) -> int:
         """Remove the locks whose time is up: how many were removed.
@@ -214,7 +198,7 @@ class LockService:
 
     def count_stale_locks(self) -> int:
         """How many locks have expired and were not cleaned up."""
-        with self._tables.use() as table:
+        with self._tables.look() as table:
             return table.count_expired()
 
     def get(self, resource_type: str, resource_id: str) -> Lock | None:
@@ -224,23 +208,23 @@ class LockService:
             ValidationError: an argument breaks a rule.
         """
         key = validate_key(resource_type, resource_id, self.resource_types)
-        with self._tables.use() as table:
+        with self._tables.look() as table:
             found = table.find(key)
             return found[0] if found else None
 
     def snapshot(self) -> LockSnapshot:
         """All locks, and the moment by the clock that judges; no row is older than that moment."""
-        with self._tables.use() as table:
+        with self._tables.look() as table:
             return LockSnapshot(taken_at=table.now(), locks=table.all())
 
     def now(self) -> datetime:
         """The moment, aware, in UTC, by the clock that judges: the server's, or this machine's for SQLite."""
-        with self._tables.use() as table:
+        with self._tables.look() as table:
             return table.now()
 
     def watcher(self) -> Watcher:
         """Something to poll the table with, again and again, on a connection of its own. Close it."""
-        return Watcher(HeldTables(self._engine, self._clock, self._identity))
+        return Watcher(HeldTables(self._engine, self._clock, self._identity, self.read_only))
 
     def release_exact(self, lock: Lock) -> Outcome:
         """For operators: end the very lease that was displayed, live or stale, and say what happened."""
@@ -306,22 +290,3 @@ class LockService:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _live_lease(table: LockTable, key: Key, owner_id: str) -> tuple[Lock, datetime]:
-    found = table.find(key)
-    if found is None:
-        raise LockExpiredError(str(key), owner_id, LossReason.REMOVED, table.now(), None)
-    lock, now = found
-    reason = _why_not_renewable(lock, owner_id, now)
-    if reason is not None:
-        raise LockExpiredError(str(key), owner_id, reason, now, lock)
-    return lock, now
-
-
-def _why_not_renewable(lock: Lock, owner_id: str, now: datetime) -> LossReason | None:
-    if lock.owner_id != owner_id:
-        return LossReason.TAKEN_OVER
-    if not lock.is_readable:
-        return LossReason.UNREADABLE
-    return LossReason.EXPIRED if lock.is_expired(now) else None

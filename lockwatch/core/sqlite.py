@@ -174,6 +174,7 @@ DIALECT: Final = Dialect(
     title="SQLite",
     statements=_statements(),
     begin="BEGIN IMMEDIATE",
+    forbid_writes="PRAGMA query_only = ON",
     data_version="PRAGMA data_version",
     prepare=prepare,
     check_table=_check_table,

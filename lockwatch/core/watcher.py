@@ -59,7 +59,7 @@ class Watcher:
         Raises:
             DatabaseError: it cannot be reached or used; the next call tries anew.
         """
-        with self._tables.use() as table:
+        with self._tables.look() as table:
             taken_at = table.now()
             version = table.connection.data_version()
             if version is not None and table.connection is self._connection and version == self._version:

@@ -215,6 +215,7 @@ class PlanLifecycleService:
             ValidationError: `grace_seconds` is no number of seconds from 0 to a year.
         """
         validate_wait(grace_seconds, "grace_seconds")
+        self.locks.require_writable()
         left = [run for run in self.find_abandoned() if self._has_lost_its_lease(run, grace_seconds)]
         recovered = (self._recover(run) for run in left)
         return tuple(plan for plan in recovered if plan)
