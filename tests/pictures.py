@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from lockwatch.core.service import LockService
 from lockwatch.core.state import LockState
-from lockwatch.database import Database
+from lockwatch.sqlite_file import SqliteFile
 from lockwatch.demo.crew import Crew
 from lockwatch.demo.scene import cast
 from lockwatch.plans import PlanLifecycleService
@@ -42,7 +42,7 @@ def main() -> None:
     """Play the demo off screen and draw it."""
     DOCS.mkdir(exist_ok=True)
     with TemporaryDirectory(prefix="lockwatch-demo-") as folder:
-        database = Database(Path(folder) / "locks.db")
+        database = SqliteFile(Path(folder) / "locks.db")
         database.upgrade()
         with (
             LockService(database.engine(), identity=database.identity) as service,

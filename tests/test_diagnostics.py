@@ -210,7 +210,7 @@ def test_a_default_file_that_cannot_be_made_is_a_failure(monkeypatch: pytest.Mon
 
 
 def test_a_database_that_stays_locked_is_a_failure(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lockwatch.database.BUSY_TIMEOUT_SECS", 0.05)
+    monkeypatch.setattr("lockwatch.sqlite_file.BUSY_TIMEOUT_SECS", 0.05)
     with raw(url) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
         connection.execute("BEGIN EXCLUSIVE")

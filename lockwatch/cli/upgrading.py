@@ -23,7 +23,7 @@ def upgrade(ctx: typer.Context, database: DatabaseOption = None, as_json: JsonOp
 
     url = chosen(ctx, database)
     target = locate(url)
-    existed = target.path.exists()
+    existed = target.exists()
     was_done = bring_to_head(url)
     done = "already at" if not was_done else "upgraded to" if existed else "made at"
     if as_json:
@@ -49,4 +49,4 @@ def current(ctx: typer.Context, database: DatabaseOption = None, as_json: JsonOp
 def _fields(target: Database, revision: str | None) -> dict[str, Any]:
     from lockwatch.database import HEAD_REVISION
 
-    return {"database": str(target.path), "revision": revision, "is_at_head": revision == HEAD_REVISION}
+    return {"database": target.name, "revision": revision, "is_at_head": revision == HEAD_REVISION}

@@ -71,8 +71,7 @@ class Connection:
 
     def forbid_writes(self) -> None:
         """Have the database itself refuse what this connection might write."""
-        with self._translated():
-            self._execute(self._dialect.forbid_writes)
+        self._do(self._dialect.forbid_writes)
 
     def rows(self, sql: str, parameters: Parameters | tuple[()] = ()) -> Sequence[Any]:
         """All rows that one statement gives. Outside a transaction it has committed when this returns."""
@@ -128,17 +127,21 @@ class Connection:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """A transaction that may write from its start on. Rolled back if the body raises."""
-        self.rows(self._dialect.begin)
+        self._do(self._dialect.begin)
         self._in_transaction = True
         try:
             yield
-            self.rows("COMMIT")
+            self._do("COMMIT")
         except BaseException:
             with suppress(self._failure):  # the first error is the one that tells
                 self._driver.rollback()
             raise
         finally:
             self._in_transaction = False
+
+    def _do(self, sql: str) -> None:
+        with self._translated():
+            self._execute(sql)
 
     def data_version(self) -> object:
         """A value that changes when somebody else changes the database; None where there is no such thing."""

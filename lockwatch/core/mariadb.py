@@ -30,6 +30,8 @@ from sqlalchemy.dialects.mysql import DATETIME
 from sqlalchemy.dialects.mysql.pymysql import MySQLDialect_pymysql
 
 from lockwatch.core.dialect import (
+    ANSWER_TIMEOUT_SECS,
+    CONNECT_TIMEOUT_SECS,
     LOCK_TIMEOUT_SECS,
     STATEMENT_TIMEOUT_SECS,
     UPGRADE_HINT,
@@ -157,6 +159,21 @@ class MariadbSession:
         return cursor if cursor.description else Noted(cursor)
 
 
+def open_connection(arguments: dict[str, Any]) -> pymysql.Connection[Any]:
+    """A new connection, made ours."""
+    import pymysql  # late: it may not be installed
+
+    driver = pymysql.connect(**{**_DEFAULTS, **arguments})
+    settle(driver)
+    return driver
+
+
+_DEFAULTS: Final = {
+    "connect_timeout": CONNECT_TIMEOUT_SECS,
+    "read_timeout": ANSWER_TIMEOUT_SECS,
+    "write_timeout": ANSWER_TIMEOUT_SECS,
+    "charset": "utf8mb4",
+}
 _SETTINGS: Final = {
     "sql_mode": "'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
     "innodb_lock_wait_timeout": LOCK_TIMEOUT_SECS,

@@ -32,6 +32,8 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 
 from lockwatch.core.dialect import (
+    ANSWER_TIMEOUT_SECS,
+    CONNECT_TIMEOUT_SECS,
     LOCK_TIMEOUT_SECS,
     STATEMENT_TIMEOUT_SECS,
     UPGRADE_HINT,
@@ -150,6 +152,35 @@ OPTIONS: Final = " ".join(
     }.items()
 )
 """What a session of our own is opened with."""
+
+
+def open_connection(arguments: dict[str, Any]) -> psycopg.Connection[Any]:
+    """A new connection, with our settings for its session if the other end takes them.
+
+    An answer that does not come is given up, also if the server has stopped without a word.
+    """
+    from lockwatch.core.patient import PatientConnection  # late: it needs the driver
+
+    arguments = {**_DEFAULTS, **arguments, "prepare_threshold": None}
+    own = f"{arguments.get('options', '')} {OPTIONS}".strip()
+    try:
+        return PatientConnection.connect(**{**arguments, "options": own})
+    except PatientConnection.Refused as error:
+        if _NO_SETTINGS not in str(error):
+            raise
+    return PatientConnection.connect(**arguments)
+
+
+_NO_SETTINGS: Final = "unsupported startup parameter"
+_DEFAULTS: Final = {
+    "connect_timeout": CONNECT_TIMEOUT_SECS,
+    "application_name": "lockwatch",
+    "client_encoding": "utf8",
+    "keepalives_idle": 10,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": ANSWER_TIMEOUT_SECS * 1000,
+}
 
 
 class PooledSession:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Identity, Index, Integer, MetaData, String, Table, UniqueConstraint
+from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, String, Table, UniqueConstraint
 
 from lockwatch.core.model import MAX_NAME_LENGTH, MAX_TYPE_LENGTH
 
@@ -12,8 +12,13 @@ metadata = MetaData()
 
 EXACT: Final = "utf8mb4_nopad_bin"
 """MariaDB's collation of texts that are equal only if their bytes are."""
-OPTIONS: Final = {"mysql_engine": "InnoDB", "mysql_charset": "utf8mb4", "mysql_collate": EXACT}
-OPTIONS_TOO: Final = {name.replace("mysql", "mariadb"): value for name, value in OPTIONS.items()}
+TABLE_OPTIONS: Final = {
+    "sqlite_autoincrement": True,
+    **{f"{name}_engine": "InnoDB" for name in ("mysql", "mariadb")},
+    **{f"{name}_charset": "utf8mb4" for name in ("mysql", "mariadb")},
+    **{f"{name}_collate": EXACT for name in ("mysql", "mariadb")},
+}
+"""What every table is made with, each database heeding its own."""
 
 
 def text_column(length: int) -> String:
@@ -27,7 +32,7 @@ NUMBER: Final = BigInteger().with_variant(Integer, "sqlite")
 locks: Final = Table(
     "locks",
     metadata,
-    Column("id", NUMBER, Identity(), primary_key=True, nullable=False),
+    Column("id", NUMBER, primary_key=True, autoincrement=True, nullable=False),
     Column("owner_id", text_column(MAX_NAME_LENGTH), nullable=False),
     Column("resource_type", text_column(MAX_TYPE_LENGTH), nullable=False),
     Column("resource_id", text_column(MAX_NAME_LENGTH), nullable=False),
@@ -36,9 +41,7 @@ locks: Final = Table(
     UniqueConstraint("resource_type", "resource_id", name="uq_locks_resource"),
     Index("ix_locks_expires_at", "expires_at"),
     Index("ix_locks_owner_id", "owner_id"),
-    sqlite_autoincrement=True,
-    **OPTIONS,
-    **OPTIONS_TOO,
+    **TABLE_OPTIONS,
 )
 
 COLUMNS: Final = tuple(column.name for column in locks.columns)

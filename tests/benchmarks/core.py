@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import lockwatch
 from lockwatch.core.sqlite import DIALECT as SQLITE
 from lockwatch.core.timestamps import to_text, utc_now
-from lockwatch.database import Database
+from lockwatch.sqlite_file import SqliteFile
 from tests.benchmarks.measuring import Figure, median_ratio, seconds
 
 CALLS = 400
@@ -72,13 +72,13 @@ def _refused(service: lockwatch.LockService, raw: sqlite3.Connection) -> Figure:
     return Figure(name="refused acquire, of raw sqlite3's speed", ratio=ratio, relation=">=", bar=0.50)
 
 
-def _beside(name: str, small: Database, large: Database) -> Figure:
+def _beside(name: str, small: SqliteFile, large: SqliteFile) -> Figure:
     with _service(small) as alone, _service(large) as crowded:
         ratio = median_ratio(partial(_cycles, crowded), partial(_cycles, alone), ROUNDS)
     return Figure(name=f"{name}, time over an empty table's", ratio=ratio, relation="<=", bar=1.5)
 
 
-def _clean_up(database: Database) -> Figure:
+def _clean_up(database: SqliteFile) -> Figure:
     with _service(database) as service, closing(_raw(database)) as raw:
 
         def by_raw() -> None:
@@ -98,24 +98,24 @@ def _cycles(service: lockwatch.LockService) -> None:
         service.release("plan", "p1", "w")
 
 
-def _database(folder: Path) -> Database:
+def _database(folder: Path) -> SqliteFile:
     folder.mkdir()
-    database = Database(folder / "locks.db")
+    database = SqliteFile(folder / "locks.db")
     database.upgrade()
     return database
 
 
-def _service(database: Database) -> lockwatch.LockService:
+def _service(database: SqliteFile) -> lockwatch.LockService:
     return lockwatch.connect(f"sqlite:///{database.path}")
 
 
-def _raw(database: Database) -> sqlite3.Connection:
+def _raw(database: SqliteFile) -> sqlite3.Connection:
     raw = sqlite3.connect(database.path, isolation_level=None)
     SQLITE.prepare(raw, utc_now)
     return raw
 
 
-def _fill(database: Database, expires_at: str) -> None:
+def _fill(database: SqliteFile, expires_at: str) -> None:
     rows = [(f"w{n % 100}", "plan", f"p-{n}", PAST, expires_at) for n in range(MANY)]
     with closing(_raw(database)) as raw:
         raw.execute("BEGIN IMMEDIATE")
