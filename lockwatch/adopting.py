@@ -60,7 +60,9 @@ def _unique_keys(inspector: Inspector) -> list[tuple[str, bool]]:
     indexes = [
         found["name"]
         for found in inspector.get_indexes("locks")
-        if found["unique"] and set(found["column_names"]) == _KEY and not found.get("dialect_options", {}).get("postgresql_where")
+        if found["unique"]
+        and set(found["column_names"]) == _KEY
+        and not found.get("dialect_options", {}).get("postgresql_where")
     ]
     names = {str(name): True for name in constraints} | {
         str(name): False for name in indexes if name not in constraints
@@ -113,7 +115,9 @@ def _adopt_postgres(connection: Connection, key: str, is_constraint: bool) -> It
 
 def _adopt_mariadb(connection: Connection, key: str, _is_constraint: bool) -> Iterator[str]:
     quoted = connection.dialect.identifier_preparer.quote
-    find = "SELECT auto_increment FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'locks'"
+    find = (
+        "SELECT auto_increment FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'locks'"
+    )
     next_id = connection.scalar(text(find)) or 1
     greatest = connection.scalar(text("SELECT max(id) FROM locks")) or 0
     changes = ["MODIFY id BIGINT NOT NULL AUTO_INCREMENT"]

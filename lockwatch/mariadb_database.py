@@ -49,7 +49,7 @@ class MariadbDatabase(Server):
     @contextmanager
     def _upgrading_alone(self, connection: Connection) -> Iterator[None]:
         settle(connection.connection.driver_connection, statement_timeout_secs=0)
-        wait = f"SELECT GET_LOCK({_LOCK_NAME}, {UPGRADE_TIMEOUT_SECS:.0f})"  # noqa: S608  # nosec B608 # ours
+        wait = f"SELECT GET_LOCK({_LOCK_NAME}, {UPGRADE_TIMEOUT_SECS:.0f})"  # nosec B608 # ours
         if not connection.scalar(text(wait)):
             raise DatabaseBusyError("another upgrade of the same database takes too long; try again")
         try:

@@ -45,7 +45,9 @@ class Server(Database):
         """
         if not url.database:
             shown = f"{url.drivername}://…"
-            raise ValidationError("database", shown, f"must name a database of the server, like {cls.EXTRA}://host/name")
+            raise ValidationError(
+                "database", shown, f"must name a database of the server, like {cls.EXTRA}://host/name"
+            )
         if url.password is None and password is not None:
             url = url.set(password=password)
         return cls(url.set(drivername=cls.DRIVER))
@@ -67,7 +69,7 @@ class Server(Database):
         """A server's database is never replaced under its name."""
         return None
 
-    def engine(self, *, read_only: bool = False) -> Engine:
+    def engine(self, *, read_only: bool = False) -> Engine:  # noqa: ARG002 for files
         """See `Database.engine`. A connection that only reads is told so by the service."""
         return self._engine(isolation_level="AUTOCOMMIT")
 
@@ -165,4 +167,3 @@ class Server(Database):
         except DBAPIError as error:
             cause = error.orig if isinstance(error.orig, Exception) else error
             raise dialect.translate(cause) from cause
-

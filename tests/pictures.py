@@ -13,10 +13,10 @@ from textual.pilot import Pilot
 
 from lockwatch.core.service import LockService
 from lockwatch.core.state import LockState
-from lockwatch.sqlite_file import SqliteFile
 from lockwatch.demo.crew import Crew
 from lockwatch.demo.scene import cast
 from lockwatch.plans import PlanLifecycleService
+from lockwatch.sqlite_file import SqliteFile
 from lockwatch.tui.app import Dashboard
 
 DOCS: Final = Path(__file__).parents[1] / "docs"

@@ -26,7 +26,15 @@ class Connection:
     """One driver connection. What the driver raises comes out as DatabaseError."""
 
     __slots__ = (
-        "_dialect", "_driver", "_execute", "_failure", "_in_transaction", "_session", "idle_since", "identity", "unfenced",
+        "_dialect",
+        "_driver",
+        "_execute",
+        "_failure",
+        "_in_transaction",
+        "_session",
+        "identity",
+        "idle_since",
+        "unfenced",
     )  # fmt: skip
 
     def __init__(self, driver: Any, failure: type[Exception], dialect: Dialect, identity: Hashable) -> None:

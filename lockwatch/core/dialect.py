@@ -49,7 +49,7 @@ class Cursor(Protocol):
 class Session(Protocol):
     """A driver connection in autocommit that was made ready."""
 
-    def execute(self, sql: str, parameters: Parameters = ..., /) -> Cursor:
+    def execute(self, sql: str, parameters: Parameters | tuple[()] = ..., /) -> Cursor:
         """Run one statement."""
 
 

@@ -46,10 +46,7 @@ def _in_chunks(table: LockTable, locks: Iterable[Lock], settle: _Settle) -> list
 
 def _in_chunk(table: LockTable, chunk: Sequence[Lock], settle: _Settle) -> list[Outcome]:
     at = table.now()
-    return [
-        settle(table, lock, at) if table.could_hold(lock) else _changed(table, lock, at)
-        for lock in chunk
-    ]
+    return [settle(table, lock, at) if table.could_hold(lock) else _changed(table, lock, at) for lock in chunk]
 
 
 def _release(table: LockTable, seen: Lock, at: datetime) -> Outcome:

@@ -1,8 +1,8 @@
 """The fence, checked where the data is: a lease is verified inside the transaction that writes under it.
 
 On a server the lease's row is locked and read; on SQLite an UPDATE of it that changes nothing takes the file's write
-lock. Until the caller's transaction ends nobody can take the lease over, and a holder that was paused past its TTL finds
-that out before it writes.
+lock. Until the caller's transaction ends nobody can take the lease over, and a holder that was paused past its TTL
+finds that out before it writes.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import re
 import select as waiting
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
@@ -60,9 +60,6 @@ from lockwatch.core.statements import (
 from lockwatch.core.text import clean
 from lockwatch.core.timestamps import to_text, written
 from lockwatch.core.written_form import is_judgeable, others
-
-if TYPE_CHECKING:
-    import pymysql
 
 LEAST_VERSION: Final = (10, 6)
 
@@ -131,7 +128,7 @@ def _extension() -> Any:
 class Noted:
     """The answer to an UPDATE that noted down the moment it wrote: as a row, if it changed one."""
 
-    def __init__(self, cursor: pymysql.cursors.Cursor) -> None:
+    def __init__(self, cursor: Any) -> None:
         self.rowcount = int(cursor.rowcount)
         self._microseconds = cursor.lastrowid or 0
 
@@ -149,7 +146,7 @@ class Noted:
 class MariadbSession:
     """A driver connection that runs statements by itself, like those of the other drivers."""
 
-    def __init__(self, driver: pymysql.Connection[Any]) -> None:
+    def __init__(self, driver: Any) -> None:
         self._driver = driver
 
     def execute(self, sql: str, parameters: Parameters | tuple[()] = (), /) -> Cursor:
@@ -159,9 +156,9 @@ class MariadbSession:
         return cursor if cursor.description else Noted(cursor)
 
 
-def open_connection(arguments: dict[str, Any]) -> pymysql.Connection[Any]:
+def open_connection(arguments: dict[str, Any]) -> Any:
     """A new connection, made ours."""
-    import pymysql  # late: it may not be installed
+    import pymysql  # type: ignore[import-untyped] # late: it may not be installed
 
     driver = pymysql.connect(**{**_DEFAULTS, **arguments})
     settle(driver)
@@ -202,8 +199,8 @@ def _require_mariadb(version: str) -> tuple[int, ...]:
     return numbers
 
 
-def _prepare(driver: pymysql.Connection[Any], _clock: Clock) -> Session:
-    driver.autocommit(True)
+def _prepare(driver: Any, _clock: Clock) -> Session:
+    driver.autocommit(True)  # noqa: FBT003 the driver takes it so
     settle(driver)
     return MariadbSession(driver)
 
@@ -215,7 +212,8 @@ WHERE table_schema = DATABASE() AND table_name = 'locks'
 """
 _UNIQUE_KEYS: Final = """
 SELECT GROUP_CONCAT(column_name ORDER BY column_name) FROM information_schema.statistics
-WHERE table_schema = DATABASE() AND table_name = 'locks' AND non_unique = 0 GROUP BY index_name HAVING MAX(sub_part) IS NULL
+WHERE table_schema = DATABASE() AND table_name = 'locks' AND non_unique = 0
+GROUP BY index_name HAVING MAX(sub_part) IS NULL
 """
 _INTERLEAVED: Final = 2
 
@@ -239,7 +237,8 @@ def _check_table(session: Session) -> str | None:
 
 
 _HOLD_ROW: Final = select(*ROW).where(_WORDS.of_resource).with_for_update()
-_JUDGE: Final = select(_WORDS.now, literal_column("@@in_transaction"))
+_IN_TRANSACTION: Final[ColumnElement[int]] = literal_column("@@in_transaction")
+_JUDGE: Final = select(_WORDS.now, _IN_TRANSACTION)
 
 
 def _guard(connection: Connection, lock: Lock, _clock: Clock) -> Guarded:
@@ -252,8 +251,8 @@ def _guard(connection: Connection, lock: Lock, _clock: Clock) -> Guarded:
     return Guarded(row, written(now), bool(in_transaction))
 
 
-def _is_gone(driver: pymysql.Connection[Any]) -> bool:
-    socket = driver._sock  # noqa: SLF001 # type: ignore[attr-defined] # the driver has no name for it
+def _is_gone(driver: Any) -> bool:
+    socket = driver._sock  # noqa: SLF001 # the driver has no public name for it
     if socket is None:
         return True
     ready = waiting.poll()

@@ -67,7 +67,7 @@ from lockwatch.core.written_form import is_judgeable, others
 if TYPE_CHECKING:
     import psycopg
 
-_FORMAT: Final = literal_column("""'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'""")
+_FORMAT: Final[ColumnElement[str]] = literal_column("""'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'""")
 _UTC: Final = func.timezone(literal_column("'UTC'"), func.clock_timestamp())
 _SECOND: ColumnElement[Any] = literal_column("interval '1 second'")
 
@@ -88,7 +88,7 @@ _WORDS: Final = Words(now=_text(_UTC), equals=_equals, equals_bytes=_equals_stor
 
 
 def _statements() -> Statements:
-    compiled = compiler(PGDialect_psycopg(paramstyle="pyformat"))
+    compiled = compiler(PGDialect_psycopg(paramstyle="pyformat"))  # type: ignore[no-untyped-call] # not typed by SQLAlchemy
     judgeable = is_judgeable("~", "char_length")
     in_bytes = literal_column('locks.expires_at COLLATE "C"', String)
     expired = (in_bytes <= bindparam("now", type_=String)) & judgeable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, String, Table, UniqueConstraint
 
@@ -12,7 +12,7 @@ metadata = MetaData()
 
 EXACT: Final = "utf8mb4_nopad_bin"
 """MariaDB's collation of texts that are equal only if their bytes are."""
-TABLE_OPTIONS: Final = {
+TABLE_OPTIONS: Final[dict[str, Any]] = {
     "sqlite_autoincrement": True,
     **{f"{name}_engine": "InnoDB" for name in ("mysql", "mariadb")},
     **{f"{name}_charset": "utf8mb4" for name in ("mysql", "mariadb")},

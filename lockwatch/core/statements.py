@@ -139,7 +139,8 @@ def common(words: Words, compiled: Callable[[Executable], str]) -> dict[str, str
 
 def grant(clock: FromClause | None, now: ColumnElement[str], later: ColumnElement[str]) -> Select[Any]:
     """The row of a grant at `now`, read from `clock` where that is a table of its own."""
-    row = select(bindparam("owner"), bindparam("type"), bindparam("resource"), now, later)
+    cells: list[ColumnElement[Any]] = [bindparam("owner"), bindparam("type"), bindparam("resource"), now, later]
+    row: Select[Any] = select(*cells)
     return row if clock is None else row.select_from(clock)
 
 

@@ -24,7 +24,8 @@ def is_judgeable(matches: str, length: str) -> ColumnElement[bool]:
     """Whether the expiry is in the written form, in a dialect's words for a regular expression and a text's length."""
     form: ColumnElement[str] = literal_column(f"'{_FORM}'")
     size: ColumnElement[int] = literal_column(f"{length}(locks.expires_at)")
-    return locks.c.expires_at.op(matches, is_comparison=True)(form) & (size == literal_column(str(_LENGTH)))
+    in_form: ColumnElement[bool] = locks.c.expires_at.bool_op(matches)(form)
+    return in_form & (size == literal_column(str(_LENGTH)))
 
 
 def others(judgeable: ColumnElement[bool]) -> Select[Any]:

@@ -16,11 +16,11 @@ from lockwatch import wording
 from lockwatch.core.errors import ValidationError
 from lockwatch.core.model import LockSnapshot
 from lockwatch.core.service import LockService
-from lockwatch.sqlite_file import SqliteFile
 from lockwatch.demo.crew import Crew
 from lockwatch.demo.ending import Ending
 from lockwatch.demo.scene import Part, cast
 from lockwatch.plans import PlanLifecycleService
+from lockwatch.sqlite_file import SqliteFile
 from lockwatch.tui import can_draw
 
 PRINT_EVERY_SECS: Final = 5.0

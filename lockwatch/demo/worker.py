@@ -20,11 +20,11 @@ from typing import Final
 from lockwatch.core.errors import LockExpiredError, LockwatchError
 from lockwatch.core.model import Key, Lock
 from lockwatch.core.service import LockService
-from lockwatch.sqlite_file import SqliteFile
 from lockwatch.demo.scene import Part, Role, Task, part
 from lockwatch.plans import Phase, Plan, PlanLease, PlanLifecycleService, PlanState, Stage
 from lockwatch.plans.service import Work
 from lockwatch.runtime import LockRuntime
+from lockwatch.sqlite_file import SqliteFile
 
 POLL_SECS: Final = 0.5
 """How long a worker waits before it asks again for what it cannot have now, or looks up from its work."""

@@ -1,7 +1,7 @@
 """The table of locks: made, or adopted from a program that used the same six columns.
 
-A table that is adopted keeps its rows and ids, its ids never come back from then on, and every rule of the schema holds.
-SQLite's is rebuilt for that (AUTOINCREMENT), a server's altered. One that does not fit is refused by what differs.
+A table that is adopted keeps its rows and ids. From then on its ids never come back, and every rule of the schema
+holds: SQLite's is rebuilt for that (AUTOINCREMENT), a server's altered. One that does not fit is refused by what differs.
 """
 
 from __future__ import annotations
@@ -29,10 +29,7 @@ def upgrade() -> None:
     """Make the table, or adopt the one that is there."""
     connection = op.get_bind()
     is_file = connection.dialect.name == "sqlite"
-    if is_file:
-        found = _differences(connection) if _exists(connection) else None
-    else:
-        found = adopting.differences(connection)
+    found = _found(connection) if is_file else adopting.differences(connection)
     differences = clean("; ".join(found)) if found is not None else None
     if differences:
         raise DatabaseError(f"the table `locks` is not lockwatch's, and was left as it is: {differences}")
@@ -49,6 +46,10 @@ def upgrade() -> None:
 def downgrade() -> None:
     """Drop the table with its locks."""
     op.drop_table("locks")
+
+
+def _found(connection: sa.Connection) -> Iterator[str] | None:
+    return _differences(connection) if _exists(connection) else None
 
 
 def _exists(connection: sa.Connection) -> bool:

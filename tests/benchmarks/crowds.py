@@ -13,7 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from lockwatch.core.dialects import SQLITE
+from lockwatch.core.sqlite import DIALECT as SQLITE
 from lockwatch.core.timestamps import to_text, utc_now
 from lockwatch.sqlite_file import SqliteFile
 

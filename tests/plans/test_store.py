@@ -13,8 +13,8 @@ from alembic.script import ScriptDirectory
 import lockwatch
 from lockwatch import plans as planning
 from lockwatch.database import EARLIER_REVISIONS, HEAD_REVISION, Database
-from lockwatch.migrating import migrations_path
 from lockwatch.diagnostics import Status, examine
+from lockwatch.migrating import migrations_path
 from lockwatch.plans import Phase, PlanLifecycleService, PlanState
 from lockwatch.plans.store import PlanStore
 from tests.plans.placing import put
