@@ -22,9 +22,13 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "lockwatch
 @pytest.fixture(autouse=True)
 def nothing_of_this_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test sees or touches the settings and files of whoever runs it."""
-    for name in ("LOCKWATCH_DATABASE_URL", "LOCKWATCH_RESOURCE_TYPES", "NO_COLOR", "FORCE_COLOR"):
+    for name in os.environ:
+        if name.startswith("LOCKWATCH_") and not name.startswith("LOCKWATCH_TEST_"):
+            monkeypatch.delenv(name)
+    for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home" / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home" / "data"))
 
 

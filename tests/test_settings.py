@@ -1,0 +1,357 @@
+"""Which setting counts: a flag, the environment, `config.toml`, the default, in this order."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lockwatch import settings
+from lockwatch.config import Config, ConfigError
+from lockwatch.core.errors import ValidationError
+from lockwatch.passwords import MAX_BYTES, PasswordError, read_password
+from tests.support import ROOT
+
+CONFIG = """
+default = "prod"
+interval = 5
+theme = "of-file"
+
+[databases.prod]
+url = "postgresql://app@db1/orders"
+label = "PROD"
+colour = "red"
+read_only = true
+interval = 7
+password_file = "secret"
+
+[databases.test]
+url = "postgresql://app:s3cret@db2/orders"
+read_only = false
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A `config.toml` with two databases, that the environment names."""
+    path = tmp_path / "config.toml"
+    path.write_text(CONFIG)
+    monkeypatch.setenv(settings.CONFIG, str(path))
+    return path
+
+
+@pytest.fixture
+def secret(config: Path) -> Path:
+    """The password file of `prod`, that only its owner can read."""
+    path = config.with_name("secret")
+    path.touch(mode=0o600)
+    path.write_text("of-file\nmore\n")
+    return path
+
+
+# Where config.toml is
+
+
+def test_without_a_file_nothing_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "home" / "config" / "lockwatch" / "config.toml"
+    assert settings.find_config() == Config(path=path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="on other systems the user's config folder is named otherwise")
+def test_the_file_is_in_the_users_config_folder(tmp_path: Path) -> None:
+    path = tmp_path / "home" / "config" / "lockwatch" / "config.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text("interval = 9")
+    assert settings.find_config().interval == 9
+
+
+def test_a_file_that_is_named_must_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(settings.CONFIG, str(tmp_path / "none.toml"))
+    with pytest.raises(ConfigError, match=r"none\.toml: cannot be read"):
+        settings.find_config()
+
+
+def test_who_imports_lockwatch_reads_no_config(config: Path) -> None:
+    config.write_text("nonsense")
+    script = "import lockwatch; lockwatch.connect('sqlite:///x.db').close()"
+    ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+# Which database
+
+
+@pytest.mark.usefixtures("config")
+def test_the_default_of_the_file_serves_where_nothing_else_names_one() -> None:
+    target = settings.choose()
+    assert (target.url, target.label, target.colour) == ("postgresql://app@db1/orders", "PROD", "red")
+
+
+def test_without_any_word_it_is_the_default_file() -> None:
+    target = settings.choose()
+    assert (target.url, target.label, target.colour, target.read_only) == (None, "", "", None)
+    assert target.shown == "the default file"
+
+
+@pytest.mark.usefixtures("config")
+def test_the_environment_is_stronger_than_the_file_and_a_flag_than_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(settings.DATABASE_URL, "sqlite:///of-environment.db")
+    assert settings.choose().url == "sqlite:///of-environment.db"
+    assert settings.choose(on="test").url == "postgresql://app:s3cret@db2/orders"
+    assert settings.choose(database="sqlite:///of-flag.db").url == "sqlite:///of-flag.db"
+    monkeypatch.delenv(settings.DATABASE_URL)
+    monkeypatch.setenv(settings.ON, "test")
+    assert settings.choose().url == "postgresql://app:s3cret@db2/orders"
+    assert settings.choose(on="prod").label == "PROD"
+    assert settings.choose(database="sqlite:///of-flag.db").label == ""
+
+
+@pytest.mark.usefixtures("config")
+def test_two_names_of_a_database_at_once_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValidationError, match="--on: must not be given together with --database"):
+        settings.choose(on="prod", database="sqlite:///x.db")
+    monkeypatch.setenv(settings.DATABASE_URL, "sqlite:///x.db")
+    monkeypatch.setenv(settings.ON, "prod")
+    with pytest.raises(ValidationError, match="LOCKWATCH_ON: must not be set together with LOCKWATCH_DATABASE_URL"):
+        settings.choose()
+
+
+def test_an_unknown_name_lists_the_known_ones(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = f"must be one of the databases that {config} names: prod, test; got"
+    for name in ("", "prodd", "PROD", "../x"):
+        with pytest.raises(ValidationError) as refused:
+            settings.choose(on=name)
+        assert str(refused.value) == f"--on: {known} {name!r}"
+    monkeypatch.setenv(settings.ON, "x")
+    with pytest.raises(ValidationError, match="LOCKWATCH_ON: must be one of"):
+        settings.choose()
+    config.write_text("")
+    with pytest.raises(ValidationError, match="there is none"):
+        settings.choose(on="prod")
+
+
+@pytest.mark.usefixtures("config")
+def test_an_empty_variable_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (settings.ON, settings.DATABASE_URL, settings.INTERVAL, settings.THEME, settings.READ_ONLY):
+        monkeypatch.setenv(name, "")
+    target = settings.choose()
+    assert (target.label, settings.interval_for(target), settings.theme_for(target)) == ("PROD", 7.0, "of-file")
+
+
+@pytest.mark.usefixtures("config")
+def test_no_password_is_in_what_a_target_shows() -> None:
+    target = settings.choose(on="test")
+    assert target.shown == "test (postgresql://app@db2/orders)"
+    assert settings.choose(on="prod").shown == "PROD (postgresql://app@db1/orders)"
+    assert "s3cret" not in repr(target)
+    assert "s3cret" not in repr(settings.choose(database="postgresql://app:s3cret@db/x"))
+
+
+# Read-only
+
+
+def test_read_only_is_decided_by_the_strongest_that_says_anything(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config.write_text(f"read_only = true\n{CONFIG}\n[databases.other]\nurl = 'sqlite:///x.db'")
+    of_all = "read_only is set in config.toml"
+    assert settings.choose(database="sqlite:///x.db").read_only == of_all
+    assert settings.choose(on="other").read_only == of_all
+    assert settings.choose(on="test").read_only is None
+    assert settings.choose(on="prod").read_only == "databases.prod.read_only is set in config.toml"
+    monkeypatch.setenv(settings.READ_ONLY, "0")
+    assert settings.choose(on="prod").read_only is None
+    assert settings.choose(on="prod", read_only=True).read_only == "opened with --read-only"
+    monkeypatch.setenv(settings.READ_ONLY, "1")
+    assert settings.choose(on="test").read_only == "LOCKWATCH_READ_ONLY is set"
+    assert settings.choose(on="prod", read_only=False).read_only is None
+
+
+@pytest.mark.parametrize(("text", "meaning"), [("1", True), ("TRUE", True), ("yes", True), ("on", True), ("No", False)])
+def test_truths_are_written_in_many_ways(monkeypatch: pytest.MonkeyPatch, text: str, meaning: bool) -> None:
+    monkeypatch.setenv(settings.READ_ONLY, text)
+    assert (settings.choose().read_only is not None) is meaning
+
+
+@pytest.mark.parametrize("text", ["2", "maybe", " ", "-", "\x1b[2J"])
+def test_a_variable_that_is_no_truth_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv(settings.READ_ONLY, text)
+    with pytest.raises(
+        ValidationError, match="LOCKWATCH_READ_ONLY: must be one of 1, true, yes, on, 0, false, no, off"
+    ):
+        settings.choose()
+
+
+# The dashboard's
+
+
+@pytest.mark.usefixtures("config")
+def test_the_interval_and_the_theme_go_by_the_same_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    prod, test = settings.choose(on="prod"), settings.choose(on="test")
+    assert (settings.interval_for(prod), settings.interval_for(test)) == (7.0, 5.0)
+    assert settings.theme_for(prod) == "of-file"
+    monkeypatch.setenv(settings.INTERVAL, "2.5")
+    monkeypatch.setenv(settings.THEME, "of-environment")
+    assert (settings.interval_for(prod), settings.theme_for(prod)) == (2.5, "of-environment")
+    assert (settings.interval_for(prod, 0.5), settings.theme_for(prod, "of-flag")) == (0.5, "of-flag")
+
+
+def test_without_any_word_the_interval_is_a_second_and_the_theme_open() -> None:
+    target = settings.choose()
+    assert (settings.interval_for(target), settings.theme_for(target)) == (1.0, None)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "0.09", "3600.1", "nan", "inf", "x", " ", "1s"])
+def test_a_variable_that_is_no_interval_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv(settings.INTERVAL, text)
+    rule = "must be a number of seconds from 0.1 to 3600; got"
+    with pytest.raises(ValidationError, match=f"LOCKWATCH_INTERVAL: {rule} {text!r}"):
+        settings.interval_for(settings.choose())
+
+
+@pytest.mark.parametrize("text", ["a b", "-x", "\x1b[2J", "x" * 65])
+def test_a_theme_that_is_no_name_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    with pytest.raises(ValidationError, match="--theme: must be a name"):
+        settings.theme_for(settings.choose(), text)
+    monkeypatch.setenv(settings.THEME, text)
+    with pytest.raises(ValidationError, match="LOCKWATCH_THEME: must be a name"):
+        settings.theme_for(settings.choose())
+
+
+# Passwords
+
+
+def test_a_password_is_the_environments_or_the_first_line_of_the_file(
+    secret: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert secret.exists()
+    assert settings.password_for(settings.choose(on="prod")) == "of-file"
+    assert settings.password_for(settings.choose(on="test")) is None
+    monkeypatch.setenv(settings.PASSWORD, "of-environment")
+    assert settings.password_for(settings.choose(on="prod")) == "of-environment"
+
+
+@pytest.mark.parametrize(
+    ("written", "password"),
+    [(b"p", "p"), (b"p\r\n", "p"), (b" p \n", " p "), (b"p@%:/\n\nx", "p@%:/"), (b"\xc3\xa9", "é")],
+)
+def test_the_first_line_is_the_password_to_the_letter(secret: Path, written: bytes, password: str) -> None:
+    secret.write_bytes(written)
+    assert read_password(secret) == password
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o601])
+def test_a_file_that_others_may_use_is_refused_as_ssh_does(secret: Path, mode: int) -> None:
+    secret.chmod(mode)
+    with pytest.raises(PasswordError, match=rf"secret is open to others \(mode {mode:o}\): `chmod 600` it"):
+        read_password(secret)
+
+
+def test_a_file_of_somebody_else_is_theirs_to_protect(secret: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret.chmod(0o444)
+    other = os.geteuid() + 1
+    monkeypatch.setattr(os, "geteuid", lambda: other)
+    assert read_password(secret) == "of-file"
+
+
+@pytest.mark.parametrize(
+    ("written", "rule"),
+    [
+        (b"", "has nothing in its first line"),
+        (b"\nhidden", "has nothing in its first line"),
+        (b"\xffhidden", "is not UTF-8"),
+        (b"hidden" * MAX_BYTES, f"has a first line of more than {MAX_BYTES} bytes"),
+    ],
+)
+def test_what_is_no_password_is_an_error_that_holds_nothing_of_it(secret: Path, written: bytes, rule: str) -> None:
+    secret.write_bytes(written)
+    with pytest.raises(PasswordError) as refused:
+        read_password(secret)
+    assert (str(refused.value), refused.value.exit_code) == (f"the password file {secret} {rule}", 2)
+
+
+def test_a_password_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(PasswordError, match=r"none cannot be read \(No such file or directory\)"):
+        read_password(tmp_path / "none")
+    with pytest.raises(PasswordError, match=r"cannot be read \(Is a directory\)"):
+        read_password(tmp_path)
+
+
+@pytest.mark.usefixtures("config")
+def test_a_servers_password_can_be_asked_for() -> None:
+    assert settings.choose(on="prod", ask_password=True).asks_password
+
+
+@pytest.mark.parametrize("url", [None, "sqlite:///x.db", "sqlite+pysqlite:///x.db"])
+def test_a_file_has_no_password_to_ask_for(url: str | None) -> None:
+    with pytest.raises(ValidationError, match="--ask-password: must be for a server's database"):
+        settings.choose(database=url, ask_password=True)
+
+
+ASK = """
+from lockwatch import settings
+print("GOT", settings.password_for(settings.choose(on="prod", ask_password=True)) == "typed pass", flush=True)
+"""
+
+
+def test_without_a_terminal_nobody_is_asked(config: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", ASK],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, settings.CONFIG: str(config), settings.PASSWORD: "of-environment"},
+    )
+    assert ended.returncode == 1
+    assert "PasswordError: --ask-password needs a terminal to ask on" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        (b"typed pass\n", "GOT True"),
+        (b"\n", "PasswordError: no password for PROD"),
+        (b"\x04", "PasswordError: no password"),
+    ],
+)
+def test_a_password_that_is_typed_is_not_echoed(config: Path, typed: bytes, answer: str) -> None:
+    controller, terminal = pty.openpty()
+    own_terminal = "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)"
+    with subprocess.Popen(
+        [sys.executable, "-c", own_terminal + ASK],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+        cwd=ROOT,
+        env={**os.environ, settings.CONFIG: str(config)},
+    ):
+        os.close(terminal)
+        asked = _read_until(controller, b"orders): ")
+        os.write(controller, typed)
+        answered = _read_until(controller, None)
+    os.close(controller)
+    assert asked == b"Password for PROD (postgresql://app@db1/orders): "
+    assert answer in answered.decode()
+    assert b"typed" not in answered.replace(b"was typed", b"")
+
+
+def _read_until(controller: int, end: bytes | None) -> bytes:
+    seen = b""
+    while (end is None or not seen.endswith(end)) and select.select([controller], [], [], 60)[0]:
+        try:
+            chunk = os.read(controller, 1024)
+        except OSError:  # Linux says so when the other end is closed
+            break
+        if not chunk:
+            break
+        seen += chunk
+    return seen
