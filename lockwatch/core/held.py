@@ -77,10 +77,10 @@ class HeldTables:
 
     def __init__(self, engine: Engine, clock: Clock, identity: Identity | None, read_only: str | None = None) -> None:
         self.read_only: Final = read_only
-        self._engine = engine
         self._clock = clock
         self._identity = identity or (lambda: None)
         self._dialect = dialect_of("engine", engine.dialect.name)
+        self._pool = engine.pool.recreate()  # opens as the caller's does, and waits for none of its connections
         self._failure: type[Exception] = engine.dialect.loaded_dbapi.Error
         self._idle: deque[LockTable] = deque()
         self._sweep: threading.Timer | None = None
@@ -148,7 +148,7 @@ class HeldTables:
 
     def _open(self, identity: Hashable) -> LockTable:
         try:
-            pooled = self._engine.raw_connection()
+            pooled = self._pool.connect()
         except (DBAPIError, self._failure) as error:  # opening a raw connection wraps some errors and not others
             cause = error.orig if isinstance(error, DBAPIError) and isinstance(error.orig, Exception) else error
             raise self._dialect.translate(cause) from cause

@@ -160,6 +160,8 @@ def open_connection(arguments: dict[str, Any]) -> Any:
     """A new connection, made ours."""
     import pymysql  # type: ignore[import-untyped] # late: it may not be installed
 
+    if "password" in arguments:
+        arguments = {**arguments, "password": arguments["password"].encode()}  # the driver's own choice is Latin-1
     driver = pymysql.connect(**{**_DEFAULTS, **arguments})
     settle(driver)
     return driver
