@@ -79,7 +79,7 @@ class Connection:
 
     def forbid_writes(self) -> None:
         """Have the database itself refuse what this connection might write."""
-        self._do(self._dialect.forbid_writes)
+        self.do(self._dialect.forbid_writes)
 
     def rows(self, sql: str, parameters: Parameters | tuple[()] = ()) -> Sequence[Any]:
         """All rows that one statement gives. Outside a transaction it has committed when this returns."""
@@ -104,6 +104,8 @@ class Connection:
 
     def changes(self, sql: str, parameters: Parameters) -> int:
         """How many rows one statement changed. It is tried again where another one came first."""
+        if self._in_transaction:
+            return self._changes_at_once(sql, parameters)
         return self.settle(lambda: self._changes_at_once(sql, parameters))
 
     def _changes_at_once(self, sql: str, parameters: Parameters) -> int:
@@ -135,11 +137,11 @@ class Connection:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """A transaction that may write from its start on. Rolled back if the body raises."""
-        self._do(self._dialect.begin)
+        self.do(self._dialect.begin)
         self._in_transaction = True
         try:
             yield
-            self._do("COMMIT")
+            self.do("COMMIT")
         except BaseException:
             with suppress(self._failure):  # the first error is the one that tells
                 self._driver.rollback()
@@ -147,7 +149,8 @@ class Connection:
         finally:
             self._in_transaction = False
 
-    def _do(self, sql: str) -> None:
+    def do(self, sql: str) -> None:
+        """Run a statement that gives no rows."""
         with self._translated():
             self._execute(sql)
 

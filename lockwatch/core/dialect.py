@@ -94,5 +94,7 @@ class Dialect:
     """Whether the other end of an idle driver connection has hung up. Asks nobody."""
     holds_anything: bool
     """Whether a cell may hold any bytes and an id any value, whatever the columns' types."""
+    pages_at_once: int = 1
+    """How many pages of rows a clean-up may take at once, where nobody waits for the rows of others."""
     idle_secs: float | None = IDLE_SECS
     """How long a connection stays open that nobody uses; None: as long as the service."""

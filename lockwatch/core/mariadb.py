@@ -42,7 +42,8 @@ from lockwatch.core.dialect import (
     Parameters,
     Session,
 )
-from lockwatch.core.errors import DatabaseBusyError, DatabaseError, LostRaceError, TakenError
+from lockwatch.core.errors import DatabaseError
+from lockwatch.core.mariadb_errors import lacks, translate
 from lockwatch.core.model import Lock
 from lockwatch.core.schema import COLUMNS, EXACT, locks
 from lockwatch.core.statements import (
@@ -59,7 +60,7 @@ from lockwatch.core.statements import (
 )
 from lockwatch.core.text import clean
 from lockwatch.core.timestamps import to_text, written
-from lockwatch.core.written_form import is_judgeable, others
+from lockwatch.core.written_form import is_moment, others
 
 LEAST_VERSION: Final = (10, 6)
 
@@ -97,7 +98,7 @@ def _statements() -> Statements:
     compiled = compiler(MySQLDialect_pymysql(paramstyle="pyformat"))
     granted = grant(None, _WORDS.now, _text(_later())).where(_WORDS.is_free())
     extend = compiled(_extension())
-    judgeable = is_judgeable("REGEXP", "CHAR_LENGTH")
+    judgeable = is_moment("REGEXP")
     expired = (locks.c.expires_at <= _given("now")) & judgeable
     listed = locks.c.id.op("IN", is_comparison=True)(bindparam("ids"))
     return Statements(
@@ -109,6 +110,7 @@ def _statements() -> Statements:
         # A DELETE waits for every row that it looks at; so it is told which ones, by a look that waits for none.
         expired_ids=compiled(select(locks.c.id).where(page(), expired)),
         delete_expired=compiled(delete(locks).where(listed, expired)),
+        maybe_expired=compiled(select(*ROW).where(listed, expired)),
         unjudged=compiled(others(judgeable)),
     )
 
@@ -262,53 +264,6 @@ def _is_gone(driver: Any) -> bool:
     return bool(ready.poll(0))  # nothing was asked: what came can only be a farewell
 
 
-_RACES: Final = (1213, 1020)
-_BUSY: Final = (1205, 1969, 1317, 3024)
-_DUPLICATE: Final = 1062
-_UNDEFINED: Final = (1146, 1054)
-_MEANINGS: Final = {
-    1040: "the database has no room for more",
-    1044: "the database refused the user",
-    1045: "the database refused the user",
-    1049: "there is no such database",
-    1142: "the database refused the user",
-    1203: "the database has no room for more",
-    1290: "the database cannot be written",
-    1467: "the database cannot give out another id",
-    1792: "the database cannot be written",
-    1836: "the database cannot be written",
-}
-_DRIVERS_OWN: Final = range(2000, 3000)
-
-
-def _translate(error: Exception) -> DatabaseError:
-    code, words = _code(error), words_of(error)
-    if code in _RACES:
-        return LostRaceError(f"another transaction came first ({words})")
-    if code in _BUSY:
-        return DatabaseBusyError(f"another connection keeps the row locked, or the database is too slow ({words})")
-    if code == _DUPLICATE and not words.endswith(("'PRIMARY'", ".PRIMARY'")):
-        return TakenError(f"the resource has a row already ({words})")
-    if code in _UNDEFINED and "locks" in words:
-        return DatabaseError(f"the table `locks` is missing or not lockwatch's ({words}); {UPGRADE_HINT}")
-    if code in _DRIVERS_OWN or code == 0:
-        return DatabaseError(f"the database cannot be reached ({words})")
-    return DatabaseError(f"{_MEANINGS.get(code, 'the database refused the statement')} ({words})")
-
-
-def _code(error: Exception) -> int:
-    return error.args[0] if error.args and isinstance(error.args[0], int) else -1
-
-
-def words_of(error: Exception) -> str:
-    """What the server or the driver said."""
-    return clean(str(error.args[1] if len(error.args) > 1 and error.args[1] else error))
-
-
-def _lacks(error: Exception, table: str) -> bool:
-    return _code(error) in _UNDEFINED and table in words_of(error)
-
-
 DIALECT: Final = Dialect(
     title="MariaDB",
     statements=_statements(),
@@ -317,8 +272,9 @@ DIALECT: Final = Dialect(
     prepare=_prepare,
     check_table=_check_table,
     guard=_guard,
-    translate=_translate,
-    lacks=_lacks,
+    translate=translate,
+    lacks=lacks,
     is_gone=_is_gone,
     holds_anything=False,
+    pages_at_once=4,
 )

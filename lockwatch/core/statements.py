@@ -110,13 +110,19 @@ class Statements:
     next_page: str
     """The last id of the next `size` rows after one; NULL if there are none."""
     count_expired: str
-    """How many rows have expired at `now`, of those that can be judged here."""
+    """Of the rows that have expired at `now`: an expiry, or NULL if SQL has judged them all, and how many have it."""
     delete_expired: str
-    """The rows of a page that have expired at `now`, of those that can be judged here; judged as they are deleted."""
+    """The rows of a page that have expired at `now`, judged as they are deleted."""
     expired_ids: str | None = None
-    """The ids that `delete_expired` is to be given, where it is better told than left to find out."""
+    """The `ids` that `delete_expired` is to be told, where it cannot be left to find them."""
+    expired_times: str | None = None
+    """As of `count_expired`, what `delete_expired` would delete: to be judged first, in `one_snapshot`."""
+    one_snapshot: str | None = None
+    """Has the rest of a transaction see what its first statement sees, or fail."""
+    maybe_expired: str | None = None
+    """The rows that `delete_expired` would delete, to be judged and ended one by one where it cannot be used."""
     unjudged: str | None = None
-    """Rows after one, `size` of them, whose expiry cannot be judged in SQL; None where all can."""
+    """`size` rows after one, in a form that the above leave out; None where they leave out nothing that can be read."""
 
 
 def common(words: Words, compiled: Callable[[Executable], str]) -> dict[str, str]:
@@ -169,8 +175,9 @@ def materialized(name: str, statement: Select[Any]) -> CTE:
 
 
 def count_of(condition: ColumnElement[bool]) -> Select[Any]:
-    """How many rows are so."""
-    return select(func.count()).select_from(locks).where(condition)
+    """How many rows are so, as of `count_expired`."""
+    judged: ColumnElement[Any] = literal_column("NULL")
+    return select(judged, func.count()).select_from(locks).where(condition)
 
 
 def _next_page() -> Select[Any]:

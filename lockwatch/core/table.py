@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from lockwatch.core.connection import Connection
-from lockwatch.core.errors import TakenError
+from lockwatch.core.errors import DatabaseBusyError, TakenError
 from lockwatch.core.model import Key, Lock, Row
-from lockwatch.core.timestamps import to_text, written
+from lockwatch.core.timestamps import from_text, to_text, written
 
 PAGE_SIZE: Final = 5000
 """How many rows a clean-up looks at in one transaction: others wait for no longer than that takes."""
@@ -88,8 +89,8 @@ class LockTable:
     def count_expired(self) -> int:
         """How many rows have expired."""
         now = self.now()
-        ((count,),) = self.connection.rows(self._sql.count_expired, {"now": to_text(now)})
-        return int(count) + sum(lock.is_expired(now) for lock in self._unjudged())
+        known = [row for row in self.connection.rows(self._sql.count_expired, {"now": to_text(now)}) if _is_moment(row)]
+        return sum(int(count) for _, count in known) + sum(lock.is_expired(now) for lock in self._unjudged())
 
     def delete_expired(self) -> int:
         """Delete the rows that have expired by now, a page at a time: how many."""
@@ -97,20 +98,47 @@ class LockTable:
         deleted = 0
         after: object = FIRST
         while (last := self._end_of_page(after)) is not None:
-            deleted += self._delete_expired({"after": after, "last": last, "now": to_text(now)})
+            deleted += self._delete_expired({"after": after, "last": last, "now": to_text(now)}, now)
             after = last
-        return deleted + sum(self.end(lock) is not None for lock in self._unjudged() if lock.is_expired(now))
+        return deleted + self._end_each(self._unjudged(), now)
 
     def _end_of_page(self, after: object) -> object:
-        ((last,),) = self.connection.rows(self._sql.next_page, {"after": after, "size": PAGE_SIZE})
+        size = PAGE_SIZE * self.connection.dialect.pages_at_once
+        ((last,),) = self.connection.rows(self._sql.next_page, {"after": after, "size": size})
         return last
 
-    def _delete_expired(self, page: dict[str, object]) -> int:
-        if self._sql.expired_ids is not None:
-            page["ids"] = [number for (number,) in self.connection.rows(self._sql.expired_ids, page)]
+    def _delete_expired(self, page: dict[str, object], now: datetime) -> int:
+        sql = self._sql
+        if sql.expired_ids is not None:
+            page["ids"] = [number for (number,) in self.connection.rows(sql.expired_ids, page)]
             if not page["ids"]:
                 return 0
+        try:
+            return self._delete_page(page)
+        except (DatabaseBusyError, _UnreadableError):
+            if sql.maybe_expired is None:
+                raise
+            return self._end_each(map(Lock.from_row, self.connection.rows(sql.maybe_expired, page)), now)
+
+    def _delete_page(self, page: dict[str, object]) -> int:
+        if self._sql.expired_times is None:
+            return self.connection.changes(self._sql.delete_expired, page)
+        return self.connection.transact(lambda: self._delete_if_readable(page))
+
+    def _delete_if_readable(self, page: dict[str, object]) -> int:
+        self.connection.do(str(self._sql.one_snapshot))
+        if not all(map(_is_moment, self.connection.rows(str(self._sql.expired_times), page))):
+            raise _UnreadableError
         return self.connection.changes(self._sql.delete_expired, page)
+
+    def _end_each(self, locks: Iterable[Lock], now: datetime) -> int:
+        """End those that have expired, one by one: how many. What a transaction has locked is left for another time."""
+        ended = 0
+        for lock in locks:
+            if lock.is_expired(now):
+                with suppress(DatabaseBusyError):
+                    ended += self.end(lock) is not None
+        return ended
 
     def _unjudged(self) -> Iterator[Lock]:
         """The rows whose expiry is in a form that SQL cannot judge here."""
@@ -152,6 +180,15 @@ class LockTable:
         else:
             fits = dialect.holds_anything and isinstance(number, str) and _is_storable(number, as_bytes=False)
         return fits and all(_is_storable(text, as_bytes=dialect.holds_anything) for text in texts)
+
+
+class _UnreadableError(Exception):
+    """What looks like an expired time names no moment."""
+
+
+def _is_moment(row: Row) -> bool:
+    """Whether a time of a tally was judged by the database, or can be read."""
+    return row[0] is None or from_text(row[0]) is not None
 
 
 def _is_storable(text: str, *, as_bytes: bool) -> bool:

@@ -1,7 +1,8 @@
 """The table of locks: made, or adopted from a program that used the same six columns.
 
 A table that is adopted keeps its rows and ids. From then on its ids never come back, and every rule of the schema
-holds: SQLite's is rebuilt for that (AUTOINCREMENT), a server's altered. One that does not fit is refused by what differs.
+holds: SQLite's is rebuilt for that (AUTOINCREMENT), a server's altered. One that does not fit is refused by the name
+of what differs.
 """
 
 from __future__ import annotations
