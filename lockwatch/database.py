@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection, Engine, make_url
@@ -32,6 +33,15 @@ _RULE: Final = (
     "must be the URL of an SQLite file (sqlite:///locks.db), of a PostgreSQL database (postgresql://user@host/name)"
     " or of a MariaDB database (mariadb://user@host/name)"
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """How one thing about a database stands; with a `hint` what to do, it is worth a warning."""
+
+    name: str
+    message: str
+    hint: str | None = None
 
 
 class Database(ABC):
@@ -125,9 +135,13 @@ class Database(ABC):
     def upgrading(self) -> AbstractContextManager[Connection]:
         """A connection for migrations, while which no other upgrade of the database runs; committed at the end."""
 
-    def journal_mode(self) -> str | None:
-        """How SQLite keeps its file whole; None for a server."""
-        return None
+    @abstractmethod
+    def conditions(self) -> list[Condition]:
+        """What of this kind of database is worth a look, for diagnostics.
+
+        Raises:
+            DatabaseError: it cannot be reached or asked.
+        """
 
 
 def connect(

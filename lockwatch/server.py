@@ -43,6 +43,10 @@ class Server(Database):
         Raises:
             ValidationError: it names a server and none of its databases.
         """
+        if url.host and "[" in url.host:
+            raise ValidationError(
+                "database", f"{url.drivername}://…", "must name its host, in whole brackets or in none"
+            )
         if not url.database:
             shown = f"{url.drivername}://…"
             raise ValidationError(

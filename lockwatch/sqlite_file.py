@@ -16,14 +16,14 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from lockwatch import files
+from lockwatch import files, mounts
 from lockwatch.core.dialect import UPGRADE_HINT
 from lockwatch.core.errors import DatabaseError, ValidationError
 from lockwatch.core.model import as_text
 from lockwatch.core.sqlite import DIALECT as SQLITE
 from lockwatch.core.text import clean
 from lockwatch.core.timestamps import utc_now
-from lockwatch.database import HEAD_REVISION, UPGRADE_TIMEOUT_SECS, VERSION_TABLE, Database
+from lockwatch.database import HEAD_REVISION, UPGRADE_TIMEOUT_SECS, VERSION_TABLE, Condition, Database
 from lockwatch.migrating import one_upgrade, run_migrations
 
 BUSY_TIMEOUT_SECS: Final = 5.0
@@ -162,6 +162,10 @@ class SqliteFile(Database):
         except sqlite3.Error as error:
             raise SQLITE.translate(error) from error
 
+    def conditions(self) -> list[Condition]:
+        """See `Database.conditions`: the journal, and the file system."""
+        return [_journal(self.journal_mode()), *mounts.conditions(self.path)]
+
     def exists(self) -> bool:
         """Whether there is such a file.
 
@@ -222,3 +226,11 @@ def _revision(connection: sqlite3.Connection) -> str | None:
         return None
     row = connection.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchone()  # noqa: S608  # nosec B608
     return as_text(row[0]) or None if row else None
+
+
+def _journal(mode: str) -> Condition:
+    if mode == "wal":
+        return Condition(name="Journal", message="a write-ahead log")
+    message = f"mode {clean(mode)}: a reader waits for a writer, and a writer for readers"
+    hint = "`lockwatch db upgrade` turns a write-ahead log on, where the file system can have one"
+    return Condition(name="Journal", message=message, hint=hint)

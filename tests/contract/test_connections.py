@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, Self
 
 import pytest
 from sqlalchemy import create_engine, make_url
@@ -66,10 +66,11 @@ def test_connections_that_nobody_uses_close(site: Site) -> None:
         table.connection.idle_since -= IDLE_SECS
         service._tables.close_long_idle()
         assert len(service._tables._idle) == 0
-        assert service.now()
+        assert service.get("plan", "p1") is None
+        assert len(service._tables._idle) == 1
 
 
-def test_who_comes_back_often_uses_one_connection(site: Site, service: LockService) -> None:
+def test_who_comes_back_often_uses_one_connection(service: LockService) -> None:
     service.now()
     (first,) = service._tables._idle
     for _ in range(5):
@@ -120,7 +121,7 @@ class Relay:
         self.is_silent = threading.Event()
         self._sockets: list[socket.socket] = []
 
-    def __enter__(self) -> Relay:
+    def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 
@@ -199,7 +200,7 @@ def _wait_for(port: int) -> None:
             return
 
 
-def test_all_works_behind_a_pooler(pooled: str, site: Site) -> None:
+def test_all_works_behind_a_pooler(pooled: str) -> None:
     with lockwatch.connect(pooled) as service, lockwatch.connect(pooled) as other:
         for _ in range(12):  # a statement that the driver prepared would be missed in the next session
             lock = service.acquire("plan", "p1", "a", 60)
@@ -223,7 +224,7 @@ def test_all_works_behind_a_pooler(pooled: str, site: Site) -> None:
     assert Database.from_url(pooled).is_at_head()
 
 
-def test_a_statement_behind_a_pooler_has_its_timeouts_and_leaves_none_behind(pooled: str, site: Site) -> None:
+def test_a_statement_behind_a_pooler_has_its_timeouts_and_leaves_none_behind(pooled: str) -> None:
     url = make_url(pooled).set(drivername="postgresql+psycopg", password="x")  # noqa: S106 nobody asks for it
     plain = create_engine(url, poolclass=NullPool, connect_args={"prepare_threshold": None})
     ask = "SELECT current_setting('statement_timeout'), current_setting('lock_timeout')"

@@ -14,7 +14,7 @@ import lockwatch
 from lockwatch.database import Database
 from tests.contract.sites import MysqlSite, Site
 
-PASSWORD = "p@ss%40w\u00f6rd:/?#[]"
+PASSWORD = "p@ss%40w\u00f6rd:/?#[]"  # noqa: S105 of a user who lives as long as the test
 
 
 def test_a_url_of_each_scheme_leads_to_its_database(site: Site) -> None:
@@ -158,16 +158,14 @@ def test_a_dead_session_on_the_row_ends_a_call_in_time_with_an_error_that_says_s
         assert service.acquire("plan", "p1", "a").owner_id == "a"
 
 
-def test_a_statement_that_takes_too_long_is_ended_by_the_server(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_statement_that_takes_too_long_is_ended_by_the_server(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     if not site.is_server:
         pytest.skip("a file is read by this process")
     sleep = "SELECT pg_sleep(30)" if site.kind == "postgres" else "SELECT SLEEP(30) FROM DUAL WHERE SLEEP(30) = 9"
     quick = "SET statement_timeout = '300ms'" if site.kind == "postgres" else "SET SESSION max_statement_time = 0.3"
     with lockwatch.connect(site.url) as service, service._tables.use() as table:
         monkeypatch.undo()
-        table.connection._do(quick)
+        table.connection.do(quick)
         begun = time.monotonic()
         with pytest.raises(lockwatch.DatabaseBusyError):
             table.connection.rows(sleep)

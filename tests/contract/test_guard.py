@@ -16,8 +16,6 @@ from lockwatch.core.lease import Lease
 from lockwatch.database import Database
 from tests.contract.sites import Site
 
-QUICK = {"ttl_seconds": 30.0}
-
 
 @pytest.fixture
 def engine(site: Site) -> Iterator[Engine]:
@@ -111,13 +109,13 @@ def test_a_guarded_lease_is_not_taken_over_though_it_has_expired(
     if not site.is_server:
         pytest.skip("on SQLite the row cannot be aged past a guard")
     statement = "SET lock_timeout = '200ms'" if site.kind == "postgres" else "SET SESSION innodb_lock_wait_timeout = 0"
-    with pytest.raises(lockwatch.LockExpiredError), service.hold("plan", "p1", "a", **QUICK) as lease:
+    with pytest.raises(lockwatch.LockExpiredError), service.hold("plan", "p1", "a", ttl_seconds=30) as lease:
         with engine.begin() as connection:
             lease.guard(connection)
             real = LockService.now(other)
             monkeypatch.setattr(lockwatch.Lock, "is_expired", lambda _lock, _now: True)
             with other._tables.use() as table:
-                table.connection._do(statement)
+                table.connection.do(statement)
             with pytest.raises(lockwatch.DatabaseBusyError):
                 other.acquire("plan", "p1", "b")
             monkeypatch.undo()
@@ -136,9 +134,7 @@ def test_one_guarded_lease_holds_up_no_other_heartbeat(service: LockService, sit
             guarded.guard(connection)
             before = [lease.lock.expires_text for lease in (second, third)]
             time.sleep(1.5)
-            assert all(
-                lease.lock.expires_text > text for lease, text in zip((second, third), before, strict=True)
-            )
+            assert all(lease.lock.expires_text > text for lease, text in zip((second, third), before, strict=True))
             kept = guarded.lock.expires_text
         give_up_at = time.monotonic() + 5
         while guarded.lock.expires_text == kept and time.monotonic() < give_up_at:

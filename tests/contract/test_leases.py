@@ -176,9 +176,7 @@ with lockwatch.connect(sys.argv[1]) as service:
 def test_a_holder_that_was_stopped_past_its_ttl_knows_before_it_goes_on(site: Site, other: LockService) -> None:
     command = [sys.executable, "-c", _HOLDER, site.url]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-    ) as holder:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as holder:
         assert holder.stdin is not None
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"

@@ -27,7 +27,10 @@ def _config(site: Site) -> Config:
 
 def _differences(site: Site) -> list[object]:
     with Database.from_url(site.url).engine().connect() as connection:
-        options = {"version_table": VERSION_TABLE, "include_name": lambda name, kind, _: kind != "table" or name in TABLES}
+        options = {
+            "version_table": VERSION_TABLE,
+            "include_name": lambda name, kind, _: kind != "table" or name in TABLES,
+        }
         context = MigrationContext.configure(connection, opts=options)
         return list(compare_metadata(context, metadata))
 
@@ -105,7 +108,9 @@ def test_a_table_that_does_not_fit_is_refused_and_left_as_it_is(new_site: Site, 
 
 
 def test_a_null_in_a_column_is_refused(new_site: Site) -> None:
-    new_site.make_table(new_site.numbered, SIX_COLUMNS.replace("acquired_at VARCHAR(30) NOT NULL", "acquired_at VARCHAR(30)"))
+    new_site.make_table(
+        new_site.numbered, SIX_COLUMNS.replace("acquired_at VARCHAR(30) NOT NULL", "acquired_at VARCHAR(30)")
+    )
     new_site.execute("INSERT INTO locks VALUES (1, 'a', 'plan', 'p1', NULL, '2001-01-01')")
     with pytest.raises(lockwatch.DatabaseError, match="acquired_at has a NULL"):
         lockwatch.upgrade(new_site.url)
