@@ -7,12 +7,12 @@ from rich.cells import cell_len, set_cell_size
 
 def width(text: str) -> int:
     """How many cells a text takes."""
-    return cell_len(text)
+    return len(text) if text.isascii() else cell_len(text)
 
 
 def fit(text: str, cells: int) -> str:
     """`text` in at most `cells` cells, cut in the middle: both ends tell names apart."""
-    if cell_len(text) <= cells:
+    if width(text) <= cells:
         return text
     if cells < 1:
         return ""
@@ -24,7 +24,7 @@ def fit(text: str, cells: int) -> str:
 def pad(text: str, cells: int, *, right: bool = False) -> str:
     """`text` in exactly `cells` cells: cut in the middle if longer, else filled up, on the left if `right`."""
     fitted = fit(text, cells)
-    blanks = " " * (cells - cell_len(fitted))
+    blanks = " " * (cells - width(fitted))
     return blanks + fitted if right else fitted + blanks
 
 

@@ -14,7 +14,7 @@ from lockwatch.core.model import MAX_LOCK_TTL_SECS, Lock, LockSnapshot
 from lockwatch.core.service import LockService
 from lockwatch.core.text import clean, duration
 from lockwatch.core.timestamps import utc_now
-from lockwatch.database import EARLIER_REVISIONS, HEAD_REVISION, Condition, Database, connect, open_database
+from lockwatch.database import EARLIER_REVISIONS, HEAD_REVISION, Condition, Database, connect, locate, open_database
 from lockwatch.plans import PlanLifecycleService, PlanRun
 
 MAX_SKEW_SECS: Final = 1.0
@@ -43,17 +43,17 @@ class Check:
     hint: str | None = None
 
 
-def examine(url: str | None = None, *, here: Clock = utc_now) -> list[Check]:
+def examine(url: str | None = None, *, here: Clock = utc_now, read_only: bool | str = False) -> list[Check]:
     """Ask everything of the database of `url` (as in `lockwatch.connect`). What depends on a failure is left out.
 
     Raises:
         ValidationError: the URL breaks a rule.
     """
     try:
-        database = open_database(url)
+        database = locate(url) if read_only else open_database(url)
     except DatabaseError as error:
         return [Check(name="Database", status=Status.FAILURE, message=str(error))]
-    with connect(url) as service:
+    with connect(url, read_only=read_only) as service:
         return checks_of(database, service, here)
 
 
@@ -76,7 +76,9 @@ def checks_of(database: Database, service: LockService, here: Clock) -> list[Che
         check_far_expiries(snapshot),
         check_clock(skew),
         *map(check_condition, conditions),
-        *check_plans(PlanLifecycleService(service, database.transactional_engine())),
+        *check_plans(
+            PlanLifecycleService(service, database.transactional_engine(read_only=service.read_only is not None))
+        ),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import shutil
@@ -17,7 +18,13 @@ if TYPE_CHECKING:
 
 
 def say(*lines: str) -> None:
-    """Print lines that are safe on a terminal, at once: what is listed is on its way before it is acted on."""
+    """Print lines that are safe on a terminal, at once: what is listed is on its way before it is acted on.
+
+    Raises:
+        OSError: they cannot be written, or there is no stdout.
+    """
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "stdout is closed")
     print("\n".join(lines), flush=True)  # noqa: T201 answers are printed here and nowhere else
 
 

@@ -9,9 +9,22 @@ from typing import Annotated, Final
 import typer
 from typer.main import get_command
 
-from lockwatch.cli import plans, running, settling, upgrading, watching
+from lockwatch.cli import databases, plans, running, settling, upgrading, watching
 from lockwatch.cli.answers import complain, say
-from lockwatch.cli.options import DatabaseOption
+from lockwatch.cli.given import Given
+from lockwatch.cli.options import (
+    AskPasswordOption,
+    DatabaseOption,
+    FilterOption,
+    IntervalOption,
+    LogOption,
+    OnOption,
+    OwnerFilterOption,
+    ReadOnlyOption,
+    ThemeOption,
+    TypeFilterOption,
+)
+from lockwatch.cli.screen import watch
 from lockwatch.core.errors import LockwatchError
 from lockwatch.version import __version__
 
@@ -26,6 +39,7 @@ app = typer.Typer(
 watching.add_verbs(app)
 settling.add_verbs(app)
 running.add_verbs(app)
+databases.add_verbs(app)
 app.add_typer(plans.app, name="plans")
 app.add_typer(upgrading.app, name="db")
 
@@ -40,6 +54,15 @@ def _show_version(wanted: bool) -> None:
 def lockwatch(
     ctx: typer.Context,
     database: DatabaseOption = None,
+    on: OnOption = None,
+    read_only: ReadOnlyOption = None,
+    ask_password: AskPasswordOption = None,
+    interval: IntervalOption = None,
+    theme: ThemeOption = None,
+    text: FilterOption = None,
+    owner: OwnerFilterOption = None,
+    resource_type: TypeFilterOption = None,
+    log: LogOption = None,
     version: Annotated[  # noqa: ARG001 its callback does it
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
@@ -48,8 +71,25 @@ def lockwatch(
 
     Exit codes: 0 done, 1 failed, 2 usage, 3 held by another, 4 expired or changed since, 5 database.
     """
-    ctx.obj = database
-    return watching.dashboard(ctx) if ctx.invoked_subcommand is None else 0
+    given = Given(
+        database=database,
+        on=on,
+        read_only=read_only,
+        ask_password=ask_password,
+        interval=interval,
+        theme=theme,
+        text=text,
+        owner=owner,
+        resource_type=resource_type,
+        log=log,
+    )
+    if ctx.invoked_subcommand is None:
+        return watch(given)
+    if given.flags_of_dashboard and ctx.invoked_subcommand != "dashboard":
+        flags = ", ".join(given.flags_of_dashboard)
+        raise typer.BadParameter(f"before {ctx.invoked_subcommand} it has no meaning", ctx=ctx, param_hint=flags)
+    ctx.obj = given
+    return 0
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

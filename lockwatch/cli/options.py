@@ -1,23 +1,82 @@
-"""What several verbs take, and how a database is chosen."""
+"""What several verbs take."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from pathlib import Path
+from typing import Annotated, TypeAlias
 
 import typer
 
+from lockwatch.cli.completing import complete_databases, complete_themes
+from lockwatch.config import MAX_INTERVAL_SECS, MIN_INTERVAL_SECS
 from lockwatch.core.model import MAX_LOCK_TTL_SECS, MIN_LOCK_TTL_SECS
-
-if TYPE_CHECKING:
-    from lockwatch.core.service import LockService
 
 DatabaseOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--database",
         metavar="URL",
-        help="Such as sqlite:///locks.db. Without it $LOCKWATCH_DATABASE_URL, then a file in the user's data folder.",
+        help="Such as sqlite:///locks.db. Without it $LOCKWATCH_DATABASE_URL, the default of config.toml, then a file"
+        " in the user's data folder.",
     ),
+]
+OnOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="NAME",
+        help="A database of config.toml. Without it $LOCKWATCH_ON.",
+        autocompletion=complete_databases,
+    ),
+]
+ReadOnlyOption: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--read-only/--no-read-only",
+        help="Refuse whatever would write. Without it $LOCKWATCH_READ_ONLY, then config.toml.",
+        show_default=False,
+    ),
+]
+AskPasswordOption: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--ask-password",
+        help="Ask for the database's password. Without it $LOCKWATCH_PASSWORD, then the password_file of config.toml.",
+        show_default=False,
+    ),
+]
+IntervalOption: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--interval",
+        metavar="SECONDS",
+        min=MIN_INTERVAL_SECS,
+        max=MAX_INTERVAL_SECS,
+        help="How often the dashboard looks. Without it $LOCKWATCH_INTERVAL, config.toml, then 1.",
+    ),
+]
+ThemeOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--theme",
+        metavar="NAME",
+        help="The dashboard's colours. Without it $LOCKWATCH_THEME, then config.toml.",
+        autocompletion=complete_themes,
+    ),
+]
+FilterOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--filter", metavar="TEXT", help="The dashboard begins with locks that have these words."),
+]
+OwnerFilterOption: TypeAlias = Annotated[
+    str | None, typer.Option("--owner", metavar="OWNER", help="The dashboard begins with locks of this owner.")
+]
+TypeFilterOption: TypeAlias = Annotated[
+    str | None, typer.Option("--type", metavar="TYPE", help="The dashboard begins with locks of this type.")
+]
+LogOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--log", metavar="FILE", help="The dashboard adds what happens to this file, as JSON lines."),
 ]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 ResourceArgument: TypeAlias = Annotated[
@@ -34,24 +93,6 @@ TtlOption: TypeAlias = Annotated[
         "--ttl", metavar="SECONDS", help=f"Lifetime from now, {MIN_LOCK_TTL_SECS} to {MAX_LOCK_TTL_SECS} seconds."
     ),
 ]
-
-
-def chosen(ctx: typer.Context, database: str | None) -> str | None:
-    """The URL given after the verb, else the one before it, else None."""
-    before: str | None = ctx.obj
-    return before if database is None else database
-
-
-def open_service(ctx: typer.Context, database: str | None) -> LockService:
-    """A lock service on the chosen database. Close it.
-
-    Raises:
-        ValidationError: the URL breaks a rule.
-        DatabaseError: the default file cannot be made or upgraded.
-    """
-    from lockwatch.database import connect
-
-    return connect(chosen(ctx, database))
 
 
 def require_owner_or_fence(owner: str | None, fence: int | None) -> None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
 import typer
 
 from lockwatch.cli.answers import moment, say, say_json, terminal_width
-from lockwatch.cli.options import DatabaseOption, JsonOption, chosen
+from lockwatch.cli.opening import chosen, locate, named, why_only_read
+from lockwatch.cli.options import DatabaseOption, JsonOption, OnOption
 from lockwatch.core.errors import ValidationError
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def list_plans(
     phase: Annotated[str | None, typer.Option("--phase", metavar="PHASE", help="Only in this phase.")] = None,
     state: Annotated[str | None, typer.Option("--state", metavar="STATE", help="Only in this state.")] = None,
     database: DatabaseOption = None,
+    on: OnOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print all plans, the oldest first."""
@@ -53,7 +55,7 @@ def list_plans(
     from lockwatch.plans.listing import render
 
     phase, state = _one_of(Phase, "phase", phase), _one_of(PlanState, "state", state)
-    with _open(ctx, database) as service:
+    with _open(ctx, database, on) as service:
         plans = service.list(project_id=project, phase=phase, state=state)
         now = service.locks.now()
     if as_json:
@@ -63,11 +65,17 @@ def list_plans(
 
 
 @app.command()
-def show(ctx: typer.Context, plan: PlanArgument, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
+def show(
+    ctx: typer.Context,
+    plan: PlanArgument,
+    database: DatabaseOption = None,
+    on: OnOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Print one plan, what is allowed now, and its runs."""
     from lockwatch.plans.listing import describe
 
-    with _open(ctx, database) as service:
+    with _open(ctx, database, on) as service:
         found, runs = service.get(plan), service.history(plan)
     if as_json:
         say_json({**_fields(found), "runs": [_run_fields(run) for run in runs]})
@@ -86,10 +94,11 @@ def create(
         str | None, typer.Option("--id", metavar="ID", help="Its id; a random one if not given.")
     ] = None,
     database: DatabaseOption = None,
+    on: OnOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make a plan: an action, for `advance` to take on."""
-    _do(ctx, database, as_json, methodcaller("create", name, project, plan_id))
+    _do(ctx, database, on, as_json, methodcaller("create", name, project, plan_id))
 
 
 def _move(operation: str) -> Callable[..., None]:
@@ -98,9 +107,10 @@ def _move(operation: str) -> Callable[..., None]:
         plan: PlanArgument,
         wait: WaitOption = 0,
         database: DatabaseOption = None,
+        on: OnOption = None,
         as_json: JsonOption = False,
     ) -> None:
-        _do(ctx, database, as_json, methodcaller(operation, plan, wait_seconds=wait))
+        _do(ctx, database, on, as_json, methodcaller(operation, plan, wait_seconds=wait))
 
     return verb
 
@@ -112,9 +122,10 @@ def _end(operation: str) -> Callable[..., None]:
         reason: ReasonOption,
         wait: WaitOption = 0,
         database: DatabaseOption = None,
+        on: OnOption = None,
         as_json: JsonOption = False,
     ) -> None:
-        _do(ctx, database, as_json, methodcaller(operation, plan, reason, wait_seconds=wait))
+        _do(ctx, database, on, as_json, methodcaller(operation, plan, reason, wait_seconds=wait))
 
     return verb
 
@@ -132,18 +143,21 @@ def cancel(
     reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why.")] = None,
     wait: WaitOption = 0,
     database: DatabaseOption = None,
+    on: OnOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """End a plan for good."""
-    _do(ctx, database, as_json, methodcaller("cancel", plan, reason, wait_seconds=wait))
+    _do(ctx, database, on, as_json, methodcaller("cancel", plan, reason, wait_seconds=wait))
 
 
 @app.command()
-def recover(ctx: typer.Context, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
+def recover(
+    ctx: typer.Context, database: DatabaseOption = None, on: OnOption = None, as_json: JsonOption = False
+) -> None:
     """Make plans errored whose process died."""
     from lockwatch.plans.listing import tell
 
-    with _open_to_lock(ctx, database) as service:
+    with _open_to_lock(ctx, database, on) as service:
         recovered = service.recover_abandoned()
     if as_json:
         say_json({"recovered": [_fields(plan) for plan in recovered]})
@@ -151,29 +165,41 @@ def recover(ctx: typer.Context, database: DatabaseOption = None, as_json: JsonOp
         say(*(map(tell, recovered) if recovered else ["no plan is abandoned"]))
 
 
-def _open(ctx: typer.Context, database: str | None) -> PlanLifecycleService:
+@contextmanager
+def _open(ctx: typer.Context, database: str | None, on: str | None) -> Iterator[PlanLifecycleService]:
     from lockwatch.plans import connect
 
-    return connect(chosen(ctx, database))
+    target = chosen(ctx, database, on)
+    with named(locate(target)), connect(target.url, read_only=why_only_read(target) or False) as service:
+        yield service
 
 
 @contextmanager
-def _open_to_lock(ctx: typer.Context, database: str | None) -> Iterator[PlanLifecycleService]:
+def _open_to_lock(ctx: typer.Context, database: str | None, on: str | None) -> Iterator[PlanLifecycleService]:
     """The same for a verb that locks a plan: a signal that ends it has it unlocked first."""
+    from lockwatch.plans import connect
     from lockwatch.runtime import LockRuntime
 
-    service = _open(ctx, database)
-    with LockRuntime(service.locks):
+    target = chosen(ctx, database, on)
+    with (
+        named(locate(target)),
+        connect(target.url, read_only=target.read_only or False) as service,
+        LockRuntime(service.locks),
+    ):
         yield service
 
 
 def _do(
-    ctx: typer.Context, database: str | None, as_json: bool, change: Callable[[PlanLifecycleService], Plan]
+    ctx: typer.Context,
+    database: str | None,
+    on: str | None,
+    as_json: bool,
+    change: Callable[[PlanLifecycleService], Plan],
 ) -> None:
     """Make or move on one plan, and say where it is then."""
     from lockwatch.plans.listing import tell
 
-    with _open_to_lock(ctx, database) as service:
+    with _open_to_lock(ctx, database, on) as service:
         plan = change(service)
     if as_json:
         say_json(_fields(plan))

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from lockwatch.cli.options import DatabaseOption, OwnerOption, ResourceArgument, TtlOption, chosen
+from lockwatch.cli.opening import open_to_write
+from lockwatch.cli.options import DatabaseOption, OnOption, OwnerOption, ResourceArgument, TtlOption
 from lockwatch.core.model import DEFAULT_LOCK_TTL_SECS
 
 
@@ -26,6 +27,7 @@ def run(
     ] = 0.0,
     owner: OwnerOption = None,
     database: DatabaseOption = None,
+    on: OnOption = None,
 ) -> int:
     """Run a command under a lock, and never without it.
 
@@ -47,7 +49,7 @@ def run(
 
     key = parse(resource)
     try:
-        with LockRuntime(chosen(ctx, database), heeds_signals=False) as runtime:
+        with open_to_write(ctx, database, on) as service, LockRuntime(service, heeds_signals=False) as runtime:
             order = Order(
                 key=key,
                 owner_id=runtime.owner_id if owner is None else owner,

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lockwatch.cli.answers import all_fields, complain, lock_fields, moment, say, say_json, terminal_width
+from lockwatch.cli.opening import open_to_read, open_to_write
 from lockwatch.cli.options import (
     DatabaseOption,
     FenceOption,
     JsonOption,
+    OnOption,
     OwnerOption,
     ResourceArgument,
     TtlOption,
-    open_service,
     require_owner_or_fence,
 )
 from lockwatch.core.model import DEFAULT_LOCK_TTL_SECS
@@ -38,12 +39,13 @@ def acquire(
     owner: Annotated[str, typer.Option("--owner", metavar="OWNER", help="Who takes it.", show_default=False)],
     ttl: TtlOption = DEFAULT_LOCK_TTL_SECS,
     database: DatabaseOption = None,
+    on: OnOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Take a lock, or extend it if the owner has it already. Exit code 3 if another holds it."""
     from lockwatch.cli.naming import parse
 
-    with open_service(ctx, database) as service:
+    with open_to_write(ctx, database, on) as service:
         lock = service.acquire(*parse(resource), owner, ttl)
         _tell_lease("acquired", lock, service, as_json)
 
@@ -55,13 +57,14 @@ def renew(
     fence: FenceOption = None,
     ttl: TtlOption = DEFAULT_LOCK_TTL_SECS,
     database: DatabaseOption = None,
+    on: OnOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Extend a live lease, never shortening it. Exit code 4 if it expired, or is not that lease any more."""
     from lockwatch.cli.naming import find_lease, parse
 
     require_owner_or_fence(owner, fence)
-    with open_service(ctx, database) as service:
+    with open_to_write(ctx, database, on) as service:
         if fence is not None:
             seen = find_lease(service, resource, fence, owner)
             lock = _settled("renewed", service.renew_exact(seen, ttl)).now or seen
@@ -76,6 +79,7 @@ def release(
     owner: OwnerOption = None,
     fence: FenceOption = None,
     database: DatabaseOption = None,
+    on: OnOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Free an owner's lock, or with --fence the one seen.
@@ -86,7 +90,7 @@ def release(
     from lockwatch.cli.naming import find_lease
 
     require_owner_or_fence(owner, fence)
-    with open_service(ctx, database) as service:
+    with open_to_write(ctx, database, on) as service:
         if fence is not None:
             seen = find_lease(service, resource, fence, owner)
             _settled("released", service.release_exact(seen))
@@ -103,13 +107,15 @@ def purge(
     ctx: typer.Context,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be removed.")] = False,
     database: DatabaseOption = None,
+    on: OnOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Remove the stale locks, and list them. One that is renewed or taken over meanwhile is left alone."""
     from lockwatch.listing import in_order, render_locks
     from lockwatch.wording import count_outcomes
 
-    with open_service(ctx, database) as service:
+    opened = open_to_read if dry_run else open_to_write
+    with opened(ctx, database, on) as service:
         snapshot = service.snapshot()
         stale = in_order(snapshot.stale, snapshot.taken_at)
         if stale and not as_json:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lockwatch.cli.answers import say, say_json
-from lockwatch.cli.options import DatabaseOption, JsonOption, chosen
+from lockwatch.cli.opening import chosen, locate, named
+from lockwatch.cli.options import DatabaseOption, JsonOption, OnOption
 
 if TYPE_CHECKING:
     from lockwatch.database import Database
@@ -16,37 +17,45 @@ app = typer.Typer(help="Make, adopt or upgrade the table of locks.", rich_markup
 
 
 @app.command()
-def upgrade(ctx: typer.Context, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
+def upgrade(
+    ctx: typer.Context, database: DatabaseOption = None, on: OnOption = None, as_json: JsonOption = False
+) -> None:
     """Bring the database to the newest schema. A fitting table `locks` is adopted with its rows."""
-    from lockwatch.database import HEAD_REVISION, locate
+    from lockwatch.core.errors import ReadOnlyError
+    from lockwatch.database import HEAD_REVISION
     from lockwatch.database import upgrade as bring_to_head
 
-    url = chosen(ctx, database)
-    target = locate(url)
-    existed = target.exists()
-    was_done = bring_to_head(url)
+    target = chosen(ctx, database, on)
+    if target.read_only:
+        raise ReadOnlyError(target.read_only)
+    located = locate(target)
+    existed = located.exists()
+    with named(located):
+        was_done = bring_to_head(target.url)
     done = "already at" if not was_done else "upgraded to" if existed else "made at"
     if as_json:
-        say_json({**_fields(target, HEAD_REVISION), "upgraded": was_done, "made": was_done and not existed})
+        say_json({**_fields(located, HEAD_REVISION), "upgraded": was_done, "made": was_done and not existed})
     else:
-        say(f"{done} {HEAD_REVISION}: {target.name}")
+        say(f"{done} {HEAD_REVISION}: {located.name}")
 
 
 @app.command()
-def current(ctx: typer.Context, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
+def current(
+    ctx: typer.Context, database: DatabaseOption = None, on: OnOption = None, as_json: JsonOption = False
+) -> None:
     """Print the revision of the database's schema, or that it has none (`null` as JSON)."""
     from lockwatch.core.text import clean
-    from lockwatch.database import locate
 
-    target = locate(chosen(ctx, database))
-    revision = target.revision()
+    located = locate(chosen(ctx, database, on))
+    with named(located):
+        revision = located.revision()
     if as_json:
-        say_json(_fields(target, revision))
+        say_json(_fields(located, revision))
     else:
-        say(clean(revision) if revision else f"none: `lockwatch db upgrade` makes or adopts {target.name}")
+        say(clean(revision) if revision else f"none: `lockwatch db upgrade` makes or adopts {located.name}")
 
 
-def _fields(target: Database, revision: str | None) -> dict[str, Any]:
+def _fields(located: Database, revision: str | None) -> dict[str, Any]:
     from lockwatch.database import HEAD_REVISION
 
-    return {"database": target.name, "revision": revision, "is_at_head": revision == HEAD_REVISION}
+    return {"database": located.name, "revision": revision, "is_at_head": revision == HEAD_REVISION}

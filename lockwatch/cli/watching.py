@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from lockwatch.cli.answers import all_fields, complain, lock_fields, moment, say, say_json, terminal_width
-from lockwatch.cli.options import DatabaseOption, JsonOption, ResourceArgument, chosen, open_service
-
-USAGE: Final = 2
-"""Exit code of a call that cannot be meant so."""
+from lockwatch.cli.given import Given
+from lockwatch.cli.opening import chosen, open_to_read, why_only_read
+from lockwatch.cli.options import (
+    AskPasswordOption,
+    DatabaseOption,
+    FilterOption,
+    IntervalOption,
+    JsonOption,
+    LogOption,
+    OnOption,
+    OwnerFilterOption,
+    ReadOnlyOption,
+    ResourceArgument,
+    ThemeOption,
+    TypeFilterOption,
+)
+from lockwatch.cli.screen import require_theme, watch
 
 
 def add_verbs(app: typer.Typer) -> None:
@@ -24,36 +37,41 @@ def add_verbs(app: typer.Typer) -> None:
 
 def dashboard(
     ctx: typer.Context,
-    interval: Annotated[
-        float, typer.Option("--interval", metavar="SECONDS", min=0.1, max=3600, help="How often to look.")
-    ] = 1.0,
+    interval: IntervalOption = None,
+    read_only: ReadOnlyOption = None,
+    theme: ThemeOption = None,
+    text: FilterOption = None,
+    owner: OwnerFilterOption = None,
+    resource_type: TypeFilterOption = None,
+    log: LogOption = None,
     database: DatabaseOption = None,
+    on: OnOption = None,
+    ask_password: AskPasswordOption = None,
 ) -> int:
     """Watch the locks, and release, renew and purge them by key. The same without a verb."""
-    from lockwatch.tui import can_draw
-
-    if not can_draw():
-        complain("the dashboard needs a terminal to draw on; `lockwatch list` prints the table once")
-        return USAGE
-    from lockwatch.database import locate
-
-    with open_service(ctx, database) as service:
-        service.now()  # a database that cannot be used is told here, in one line
-        from lockwatch.plans import PlanLifecycleService
-        from lockwatch.tui import run
-
-        located = locate(chosen(ctx, database))
-        plans = PlanLifecycleService(service, located.transactional_engine())
-        run(service, located.name, interval=interval, find_plan=plans.get)
-    return 0
+    given = Given(
+        database=database,
+        on=on,
+        read_only=read_only,
+        ask_password=ask_password,
+        interval=interval,
+        theme=theme,
+        text=text,
+        owner=owner,
+        resource_type=resource_type,
+        log=log,
+    )
+    return watch(given.over(ctx.obj))
 
 
-def list_locks(ctx: typer.Context, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
+def list_locks(
+    ctx: typer.Context, database: DatabaseOption = None, on: OnOption = None, as_json: JsonOption = False
+) -> None:
     """Print all locks, those with the least time left first.
 
     A terminal gets what fits its width, a pipe every name in full. With no locks there is only the header.
     """
-    with open_service(ctx, database) as service:
+    with open_to_read(ctx, database, on) as service:
         snapshot = service.snapshot()
     from lockwatch.listing import in_order, render
 
@@ -65,13 +83,17 @@ def list_locks(ctx: typer.Context, database: DatabaseOption = None, as_json: Jso
 
 
 def show(
-    ctx: typer.Context, resource: ResourceArgument, database: DatabaseOption = None, as_json: JsonOption = False
+    ctx: typer.Context,
+    resource: ResourceArgument,
+    database: DatabaseOption = None,
+    on: OnOption = None,
+    as_json: JsonOption = False,
 ) -> int:
     """Print one lock, an expired one too. Exit code 1 if there is none, and `null` as JSON."""
     from lockwatch.cli.naming import find, tell_holder
     from lockwatch.listing import describe
 
-    with open_service(ctx, database) as service:
+    with open_to_read(ctx, database, on) as service:
         lock, now = find(service, resource)
     if as_json:
         say_json(lock_fields(lock, now) if lock else None)
@@ -82,11 +104,14 @@ def show(
     return 0 if lock else 1
 
 
-def diagnostics(ctx: typer.Context, database: DatabaseOption = None, as_json: JsonOption = False) -> int:
+def diagnostics(
+    ctx: typer.Context, database: DatabaseOption = None, on: OnOption = None, as_json: JsonOption = False
+) -> int:
     """Check the database, its schema, stale locks, clocks. Exit code: 0 all well, 1 warnings, 2 failures."""
     from lockwatch.diagnostics import examine, exit_code, report
 
-    checks = examine(chosen(ctx, database))
+    target = chosen(ctx, database, on)
+    checks = examine(target.url, read_only=why_only_read(target) or False)
     if as_json:
         fields = [{key: getattr(check, key) for key in ("name", "status", "message", "hint")} for check in checks]
         say_json({"exit_code": exit_code(checks), "checks": fields})
@@ -102,11 +127,17 @@ def demo(
     seconds: Annotated[
         float, typer.Option("--seconds", metavar="S", min=1, max=3600, help="How long it runs without a terminal.")
     ] = 15.0,
+    interval: IntervalOption = None,
+    theme: ThemeOption = None,
 ) -> int:
     """Watch real processes lock in a temporary database.
 
     Without a terminal it prints the table now and then, purges the stale locks at its end, and says what it did.
     """
+    from lockwatch import settings
     from lockwatch.demo import run
 
-    return run(workers=workers, seconds=seconds)
+    nowhere = settings.Target(config=settings.find_config())
+    every, painted = settings.interval_for(nowhere, interval), settings.theme_for(nowhere, theme)
+    require_theme(painted)
+    return run(workers=workers, seconds=seconds, interval=every, theme=painted)

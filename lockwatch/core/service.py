@@ -241,6 +241,24 @@ class LockService:
         with self._tables.use() as table:
             return exact.renew(table, [lock], ttl_seconds)[0]
 
+    def release_all_exact(self, locks: Iterable[Lock]) -> list[Outcome]:
+        """For operators: `release_exact` for several leases; an outcome for each, in order.
+
+        One transaction for each `exact.CHUNK_SIZE` of them. If a later one fails, the earlier ones are done.
+        """
+        with self._tables.use() as table:
+            return exact.release(table, locks)
+
+    def renew_all_exact(self, locks: Iterable[Lock], ttl_seconds: float = DEFAULT_LOCK_TTL_SECS) -> list[Outcome]:
+        """For operators: `renew_exact` for several leases; an outcome for each, in order, in transactions as above.
+
+        Raises:
+            ValidationError: `ttl_seconds` breaks a rule.
+        """
+        validate_ttl(ttl_seconds)
+        with self._tables.use() as table:
+            return exact.renew(table, locks, ttl_seconds)
+
     def purge_exact(self, locks: Iterable[Lock]) -> list[Outcome]:
         """For operators: remove those of the very leases displayed that are stale; an outcome for each, in order.
 

@@ -22,6 +22,7 @@ from lockwatch.demo.scene import Part, cast
 from lockwatch.plans import PlanLifecycleService
 from lockwatch.sqlite_file import SqliteFile
 from lockwatch.tui import can_draw
+from lockwatch.tui.look import Look
 
 PRINT_EVERY_SECS: Final = 5.0
 """How often the table is printed where there is no terminal to draw on."""
@@ -29,7 +30,7 @@ POLL_EVERY_SECS: Final = 1.0
 """How often the dashboard looks."""
 
 
-def run(workers: int = 8, seconds: float = 15.0) -> int:
+def run(workers: int = 8, seconds: float = 15.0, *, interval: float = POLL_EVERY_SECS, theme: str | None = None) -> int:
     """Play the demo: the exit code.
 
     On a terminal the dashboard runs until it is quit. Elsewhere the table is printed for `seconds`, then the stale
@@ -47,7 +48,7 @@ def run(workers: int = 8, seconds: float = 15.0) -> int:
     _validate_seconds(seconds)
     with Ending() as ending, _played(parts) as (database, service), ending.welcome():
         if can_draw():
-            _watch(service, database)
+            _watch(service, database, interval, theme)
         else:
             _tell(f"{workers} workers on {database.name} for {seconds:g} s")
             _settle(PlanLifecycleService(service, database.transactional_engine()), _print_for(service, seconds))
@@ -66,11 +67,12 @@ def _played(parts: Sequence[Part]) -> Iterator[tuple[SqliteFile, LockService]]:
             yield database, service
 
 
-def _watch(service: LockService, database: SqliteFile) -> None:
+def _watch(service: LockService, database: SqliteFile, interval: float, theme: str | None) -> None:
     from lockwatch.tui import run as watch  # late: it takes its time, and without a terminal it is not needed
 
     plans = PlanLifecycleService(service, database.transactional_engine())
-    watch(service, database.name, interval=POLL_EVERY_SECS, find_plan=plans.get)
+    look = Look(name=database.name, label="DEMO", colour="blue", interval=interval, theme=theme)
+    watch(service, look, find_plan=plans.get)
 
 
 def _print_for(service: LockService, seconds: float) -> LockSnapshot:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lockwatch.core.service import LockService
+    from lockwatch.tui.look import Look
     from lockwatch.tui.plan_reader import FindPlan
 
 
@@ -18,20 +19,20 @@ def can_draw() -> bool:
     return is_terminal and os.environ.get("TERM", "dumb") not in ("", "dumb")
 
 
-def run(service: LockService, name: str, *, interval: float = 1.0, find_plan: FindPlan | None = None) -> None:
+def run(service: LockService, look: Look, *, find_plan: FindPlan | None = None) -> None:
     """Show the dashboard until it is quit. To be called in the main thread, on a terminal.
 
     Args:
         service: whose locks are shown and settled. It is not closed here.
-        name: what the database is called on the screen; clean.
-        interval: seconds between two looks at the table.
+        look: what the database is called, and what is shown at first.
         find_plan: gives the plan of an id, for the detail of its lock, and may raise anything: then there is none to
             show. Called in a thread of its own. None: no plan is looked for.
 
     Raises:
-        LockwatchError: the dashboard failed; the screen is restored, and the message is one line.
+        LockwatchError: the dashboard failed, or its log file cannot be opened; the screen is restored, and the message
+            is one line.
         SystemExit: a signal (TERM, HUP, INT, QUIT) ended it; the screen is restored.
     """
     from lockwatch.tui.running import run_dashboard  # late: textual is needed nowhere else
 
-    run_dashboard(service, name, interval, find_plan)
+    run_dashboard(service, look, find_plan)

@@ -4,31 +4,45 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final
 
 from rich.console import RenderableType
-from textual.app import App
 from textual.binding import Binding, BindingType
 
-from lockwatch.core.model import Outcome
 from lockwatch.core.service import LockService
-from lockwatch.core.state import LockState
+from lockwatch.tui import copying
+from lockwatch.tui.asking import ask
+from lockwatch.tui.board import Board
 from lockwatch.tui.clock import Steady, steady
-from lockwatch.tui.freshness import Freshness, Link
-from lockwatch.tui.messages import Confirmed, PlanRead, Polled, PollFailed, Settled
-from lockwatch.tui.orders import Verb, renewal_ttl
-from lockwatch.tui.pins import Pinned, pin
+from lockwatch.tui.commands import KeyCommands
+from lockwatch.tui.freshness import Freshness
+from lockwatch.tui.journal import Journal
+from lockwatch.tui.look import Look
+from lockwatch.tui.messages import (
+    Confirmed,
+    JournalFailed,
+    PlanRead,
+    Polled,
+    PollFailed,
+    Progressed,
+    Settled,
+)
+from lockwatch.tui.orders import Verb
+from lockwatch.tui.pace import slower_or_faster
+from lockwatch.tui.painting import SparingApp
 from lockwatch.tui.plan_reader import FindPlan, PlanReader
 from lockwatch.tui.poller import Poller
 from lockwatch.tui.quiet import QUIET_SECS
 from lockwatch.tui.scene import Scene
+from lockwatch.tui.screens.activity import ActivityScreen
 from lockwatch.tui.screens.confirm import ConfirmScreen
 from lockwatch.tui.screens.help import HelpScreen
 from lockwatch.tui.screens.watch import WatchScreen
-from lockwatch.tui.theme import THEME
+from lockwatch.tui.telling import Severity, tell
+from lockwatch.tui.themes import install
+from lockwatch.tui.wish import first_wish
 from lockwatch.tui.words import plural
 from lockwatch.tui.writer import Writer
-from lockwatch.wording import count_outcomes, tell_outcome
 
 TICK_SECS: Final = 0.5
 """How often what counts down is looked at, in seconds."""
@@ -36,39 +50,51 @@ _NOTICE_SECS: Final = 8
 _STDIN: Final = 0
 
 
-class Dashboard(App[None]):
-    """The dashboard over one lock service. `name` is the database's, clean; `interval` in seconds.
-
-    `find_plan` gives the plan of a lock, for the detail; None: no plan is looked for.
-    """
+class Dashboard(SparingApp):
+    """The dashboard over one lock service. `find_plan` gives the plan of a lock; None: no plan is looked for."""
 
     CSS_PATH = "app.tcss"
     TITLE = "lockwatch"
-    ENABLE_COMMAND_PALETTE = False
+    COMMANDS: ClassVar = {KeyCommands}
+    COMMAND_PALETTE_BINDING = "ctrl+p"
     ALLOW_SELECT = False
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "Quit", priority=True, show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "quit", "Quit", priority=True, show=False),
+        Binding("ctrl+z", "suspend_process", "Suspend", priority=True, show=False),
+    ]
 
     def __init__(
         self,
         service: LockService,
-        name: str,
+        look: Look,
         *,
-        interval: float = 1.0,
         find_plan: FindPlan | None = None,
+        journal: Journal | None = None,
         clock: Steady = steady,
         quiet_secs: float = QUIET_SECS,
     ) -> None:
         super().__init__()
         self.animation_level = "none"
-        self.scene = Scene(name=name, freshness=Freshness(started=clock(), every=interval), steady=clock)
+        board = Board(first_wish(look))
+        self.scene = Scene(
+            look=look,
+            freshness=Freshness(started=clock(), every=look.interval),
+            steady=clock,
+            board=board,
+            read_only=service.read_only,
+        )
         self._plan_reader = PlanReader(find_plan, self.post_message, clock)
         self.watch_screen = WatchScreen(self.scene, self._plan_reader.follow)
         self._quiet_secs = quiet_secs
         self._is_ending = False
-        self._poller = Poller(service.watcher, self.post_message, interval, clock)
+        self._waiting: list[Polled] = []
+        self._is_asked = False
+        self._journal = journal
+        self._poller = Poller(
+            service.watcher, self.post_message, look.interval, clock, wish=board.wish, ours=board.ours
+        )
         self._writer = Writer(service, self.post_message)
-        self.register_theme(THEME)
-        self.theme = THEME.name
+        install(self, look.theme)
 
     @property
     def failure(self) -> Exception | None:
@@ -89,6 +115,9 @@ class Dashboard(App[None]):
         """Begin to poll and to tick, once there is a screen to show it on."""
         if self._is_ending:
             self.exit()
+        if self._journal is not None:
+            self._journal.start(lambda reason: self.post_message(JournalFailed(reason)))
+        self.app_resume_signal.subscribe(self, lambda _: self.action_repaint())
         self._poller.start()
         self.set_interval(TICK_SECS, self._tick)
 
@@ -101,18 +130,11 @@ class Dashboard(App[None]):
         """Take in what the table looks like now."""
         if not self.is_running:
             return
-        self.scene.freshness = Freshness(
-            started=self.scene.freshness.started,
-            every=message.every,
-            taken_at=message.snapshot.taken_at,
-            polled=message.began,
-            skew=message.skew,
-        )
-        with self.watch_screen.table.held_in_place():
-            self.scene.board.see(message.snapshot)
+        self._waiting.append(message)
+        if self.scene.freshness.paused is None or self._is_asked:
+            self._is_asked = False
+            self._take_in_waiting()
         self._poller.arm()
-        self._plan_reader.ask(self.scene.plan_id())
-        self._redraw()
 
     def on_plan_read(self, message: PlanRead) -> None:
         """Show the plan, if the cursor is still on it."""
@@ -127,24 +149,40 @@ class Dashboard(App[None]):
         self._poller.arm()
         self._redraw()
 
+    def on_journal_failed(self, message: JournalFailed) -> None:
+        """Say that what happens is not written down."""
+        if self.is_running:
+            self._tell(f"log: {message.reason}", "error")
+
     def on_confirmed(self, message: Confirmed) -> None:
         """Carry out what was confirmed."""
         if not self._writer.carry_out(message.order):
             self.post_message(Settled(message.order, [], "the order before it has no answer yet"))
 
+    def on_cancelled(self) -> None:
+        """Begin with no further portion of it."""
+        self._writer.cancel()
+
+    def on_progressed(self, message: Progressed) -> None:
+        """Take in what became of a portion."""
+        if not self.is_running:
+            return
+        self.scene.board.note(message.order.verb.done, message.outcomes)
+        self.scene.activity.note(message.order.verb.done, message.outcomes)
+        if self._journal is not None:
+            self._journal.note(message.order.verb.done, message.outcomes)
+        if (dialog := self._dialog) is not None and dialog.is_about(message.order):
+            dialog.progress(message.done)
+
     def on_settled(self, message: Settled) -> None:
         """Tell what became of an order, and look at the table at once."""
         if not self.is_running:
             return
-        verb, outcomes = message.order.verb, message.outcomes
-        self.scene.board.note(verb.done, outcomes)
         self._poller.poll_now()
-        if outcomes:
-            done = all(outcome.is_done for outcome in outcomes)
-            self._tell(_words(verb, outcomes), "information" if done else "warning")
-        if message.failure is not None:
-            self._tell(f"{verb} failed: {message.failure}", "error")
-        self._answer_dialog(message)
+        for notice in tell(message):
+            self._tell(*notice)
+        if (dialog := self._dialog) is not None and dialog.is_about(message.order):
+            dialog.hear(message)
         self._redraw()
 
     def action_order(self, wish: str) -> None:
@@ -152,22 +190,53 @@ class Dashboard(App[None]):
         if self.screen is not self.watch_screen:
             return  # a key that came before the dialog did
         verb = Verb(wish)
-        if self.scene.link() is not Link.LIVE:
-            self._tell(f"{verb}: refused while {self.scene.link().value}", "warning")
-            return
-        pinned = self._pin_stale() if verb is Verb.PURGE else self._pin_selected(verb)
+        pinned = ask(self.scene, verb)
         if isinstance(pinned, str):
             self._tell(f"{verb}: {pinned}", "warning")
         else:
             self.push_screen(ConfirmScreen(self.scene, pinned, self._quiet_secs))
 
     def action_help(self) -> None:
-        """Show the help."""
+        """Show the keys of the table."""
         if self.screen is self.watch_screen:
             self.push_screen(HelpScreen())
 
+    def action_all_activity(self) -> None:
+        """Show all that happened."""
+        if self.screen is self.watch_screen:
+            self.push_screen(ActivityScreen(self.scene))
+
+    def action_pause(self) -> None:
+        """Let nothing move, or go on."""
+        scene = self.scene
+        if scene.freshness.paused is None:
+            scene.freshness = replace(scene.freshness, paused=scene.steady())
+            self._poller.pause()
+        else:
+            scene.freshness = replace(scene.freshness, paused=None)
+            self._take_in_waiting()
+            self._poller.resume()
+        self._redraw()
+
+    def action_pace(self, step: int) -> None:
+        """Look less often (1), or more often (-1)."""
+        self._poller.interval = slower_or_faster(self._poller.interval, step)
+        self.scene.freshness = replace(self.scene.freshness, every=self._poller.every)
+        if self.scene.freshness.paused is None:
+            self._poller.poll_now()
+        self._redraw()
+
+    def action_copy(self) -> None:
+        """Copy what is known of the marked leases, or of the one under the cursor."""
+        now = self.scene.now()
+        lines = copying.lines(self.scene.board, now) if now is not None else []
+        if lines:
+            self.copy_to_clipboard("\n".join(lines))
+            self._tell(f"copied: {lines[0]}" if len(lines) == 1 else f"copied: {plural(len(lines), 'lease')}")
+
     def action_poll_now(self) -> None:
-        """Poll at once, also while the database fails."""
+        """Poll at once, also while the database fails or the screen is paused."""
+        self._is_asked = self.scene.freshness.paused is not None
         self._poller.poll_now()
 
     def action_repaint(self) -> None:
@@ -175,16 +244,57 @@ class Dashboard(App[None]):
         self.refresh(repaint=True, layout=True)
         self.screen.refresh(repaint=True, layout=True)
 
+    def action_command_palette(self) -> None:
+        """The same actions by name; from the table alone, so that no dialog is acted past."""
+        if self.screen is self.watch_screen:
+            super().action_command_palette()
+
     def panic(self, *renderables: RenderableType) -> None:  # noqa: ARG002 what would be printed holds values of variables
         """End without a word: `failure` tells."""
         self._close_messages_no_wait()
+
+    def follow_wish(self) -> None:
+        """Let the poller arrange what it reads as it is wished for now."""
+        self._poller.wish = self.scene.board.wish
 
     def _fatal_error(self) -> None:
         self.panic()
 
     @property
     def _dialog(self) -> ConfirmScreen | None:
-        return self.screen if isinstance(self.screen, ConfirmScreen) else None
+        return next((screen for screen in self.screen_stack if isinstance(screen, ConfirmScreen)), None)
+
+    def _take_in_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for polled in waiting:
+            self._take_in(polled)
+
+    def _take_in(self, message: Polled) -> None:
+        scene = self.scene
+        previous = scene.board.taken_at if scene.board.is_filled else None
+        scene.freshness = replace(
+            scene.freshness,
+            every=message.every,
+            taken_at=message.catalogue.taken_at,
+            polled=message.began,
+            took=message.took,
+            skew=message.skew,
+            failure=None,
+            paused=None if scene.freshness.paused is None else scene.steady(),
+        )
+        rows = scene.board.rows
+        with self.watch_screen.table.held_in_place():
+            scene.board.see(message.catalogue, message.changes, message.selection)
+        events = scene.activity.see(message.changes, message.catalogue, previous, scene.board)
+        if self._journal is not None:
+            self._journal.add(message.changes, message.catalogue, previous)
+        self._plan_reader.ask(scene.plan_id())
+        if (dialog := self._dialog) is not None:
+            dialog.see(message.changes)
+        if events or message.changes or scene.board.rows is not rows or previous is None:
+            self._redraw()
+        else:
+            self._pass_time()
 
     def _tick(self) -> None:
         if not self.is_running:
@@ -192,53 +302,23 @@ class Dashboard(App[None]):
         if not self.is_headless and not os.isatty(_STDIN):
             self.exit()  # the window was closed and nobody told: else it would go on unseen, at full speed
             return
+        self._pass_time()
+
+    def _pass_time(self) -> None:
+        """Draw what time alone has changed."""
         now = self.scene.now()
-        if now is not None:
+        before = self.scene.board.rows
+        if now is not None and self.scene.freshness.paused is None:
             with self.watch_screen.table.held_in_place():
                 self.scene.board.pass_time(now)
-        self._redraw()
+        self.watch_screen.pass_time(rows_changed=self.scene.board.rows is not before)
+        if (dialog := self._dialog) is not None:
+            dialog.pass_time()
 
     def _redraw(self) -> None:
         self.watch_screen.redraw()
         if (dialog := self._dialog) is not None:
-            dialog.recheck()
+            dialog.redraw()
 
-    def _pin_selected(self, verb: Verb) -> Pinned | str:
-        """The lease under the cursor; or why there is none that this can be done to."""
-        board, lock, now = self.scene.board, self.scene.target(), self.scene.now()
-        if board.selected is None or now is None:
-            return "there is no lock"
-        if lock is None:
-            return "this lease is gone: move the cursor to another"
-        if verb is Verb.RENEW:
-            state = board.state(lock, now)
-            if state is LockState.STALE:
-                return "this lease expired: there is nothing to renew"
-            if state is LockState.UNREADABLE:
-                return "the expiry of this lease cannot be read: it can only be released"
-        return pin(verb, [lock], board, ttl_seconds=renewal_ttl(board.renewals.ttl(lock)))
-
-    def _pin_stale(self) -> Pinned | str:
-        """The stale leases that match the filter; or why there are none."""
-        now = self.scene.now()
-        listed, hidden = self.scene.board.stale(now) if now else ([], 0)
-        if listed:
-            return pin(Verb.PURGE, listed, self.scene.board, hidden=hidden)
-        return f"{plural(hidden, 'stale lock')}, but none matches the filter" if hidden else "no lock is stale"
-
-    def _answer_dialog(self, message: Settled) -> None:
-        dialog = self._dialog
-        if dialog is None or not dialog.is_about(message.order):
-            return
-        if message.failure is not None:
-            dialog.remark(f"not done: {message.failure}")
-        else:
-            dialog.hear(message.outcomes)
-
-    def _tell(self, words: str, severity: Literal["information", "warning", "error"]) -> None:
+    def _tell(self, words: str, severity: Severity = "information") -> None:
         self.notify(words, severity=severity, timeout=_NOTICE_SECS, markup=False)
-
-
-def _words(verb: Verb, outcomes: list[Outcome]) -> str:
-    """One lease in a sentence, several in counts."""
-    return tell_outcome(verb.done, outcomes[0]) if len(outcomes) == 1 else count_outcomes(verb.done, outcomes)

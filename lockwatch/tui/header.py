@@ -1,85 +1,148 @@
-"""The first two lines: which database, how many locks stand how, how fresh that is, and the filter."""
+"""The first two lines: which database, how many locks stand how, how fresh that is, and what is listed."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from lockwatch.cells import fit, width
-from lockwatch.core.state import LockState
-from lockwatch.core.text import duration
+from lockwatch.core.text import clean, duration
 from lockwatch.tui.editor import Editor
 from lockwatch.tui.freshness import SKEW_SECS, Link
-from lockwatch.tui.rows import ROLES
+from lockwatch.tui.rows import ROLES, arrow
 from lockwatch.tui.scene import Scene
-from lockwatch.tui.spans import Line, Role, Span, apart, blanks, muted, width_of
-from lockwatch.tui.words import plural
+from lockwatch.tui.spans import LABELS, Line, Role, Span, apart, blanks, crop, muted, width_of
+from lockwatch.tui.wish import Standing
+from lockwatch.tui.words import number, plural
 
+_TOOK_MS: Final = (10, 30, 100, 300, 1000)
+"""The steps in which a poll's own time is told, in milliseconds."""
 _LEAST_NAME: Final = 24
 """So many cells of the name are worth more than counts."""
 
 
 def header(scene: Scene, cells: int) -> Line:
-    """Database, counts and freshness; the counts give way on a narrow screen."""
+    """Label, database, counts and freshness; the counts give way on a narrow screen, and then the name."""
     freshness = _freshness(scene)
     counts = _counts(scene)
-    every: Line = (Span(f" every {_seconds(scene.freshness.every)}", Role.FAINT),)
-    least = min(width(scene.name), _LEAST_NAME) + 2
+    label = label_of(scene)
+    least = min(width(scene.look.name), _LEAST_NAME) + 2 + width_of(label)
     choices: list[Line] = [
-        (*counts, *freshness, *(every if scene.link() is Link.LIVE else ())),
+        (*counts, *freshness, *_pace(scene, took=True)),
+        (*counts, *freshness, *_pace(scene)),
         (*counts, *freshness),
-        (*_counts(scene, only_stale=True), *freshness),
+        (*_counts(scene, only_urgent=True), *freshness),
         freshness,
         _freshness(scene, short=True),
     ]
     right = next((line for line in choices if width_of(line) + least + 1 <= cells), choices[-1])
-    room = cells - width_of(right) - 3
-    return apart((blanks(1), *_name(scene.name, room)), (*right, blanks(1)), cells)
+    room = cells - width_of(right) - width_of(label) - 3
+    return apart((blanks(1), *label, *_name(scene.look.name, room)), (*right, blanks(1)), cells)
+
+
+def label_of(scene: Scene) -> Line:
+    """What people call the database, in its colour; nothing if they do not."""
+    label = scene.look.label
+    role = LABELS.get(scene.look.colour, Role.LABEL_GREY)
+    return (Span(f" {label} ", role, strong=True), blanks(1)) if label else ()
 
 
 def filter_line(scene: Scene, cells: int, editor: Editor | None = None) -> Line:
     """What is listed, and of how many; while it is being typed with its caret."""
-    board = scene.board
-    shown = f"{board.shown} of {board.total} shown" if board.filter else plural(board.total, "lock")
-    right: Line = (Span(shown if board.is_filled else "", Role.DIM, strong=True), blanks(1))
+    right = (*_shown(scene), blanks(1))
+    slash: Line = (blanks(1), Span("/ ", Role.KEY, strong=True))
     if editor is not None:
-        return apart((blanks(1), Span("/ ", Role.KEY, strong=True), *_typed(editor, cells)), right, cells)
-    if board.filter:
-        text = fit(board.filter.text, max(1, cells - width_of(right) - 5))
-        return apart((blanks(1), Span("/ ", Role.KEY, strong=True), Span(text, strong=True)), right, cells)
+        return apart((*slash, *_typed(editor, cells)), right, cells)
+    room = max(0, cells - width_of(right) - 1)
+    return apart(crop((*slash, *_what_is_listed(scene, room - width_of(slash))), room), right, cells)
+
+
+def _shown(scene: Scene) -> Line:
+    board = scene.board
+    if not board.is_filled:
+        return ()
+    shown = f"{number(board.shown)} of {number(board.total)} shown" if board.filter else plural(board.total, "lock")
+    marked = len(board.marks)
+    return (
+        Span(shown, Role.DIM, strong=True),
+        *([Span(f" · {number(marked)} marked", Role.KEY, strong=True)] if marked else []),
+    )
+
+
+def _what_is_listed(scene: Scene, cells: int) -> Line:
+    """Text, state, owner, type and order. What is filtered by stays, what is not gives way."""
+    wanted = scene.board.filter
+    narrowed: list[Line] = []
+    if wanted.text:
+        narrowed.append((Span(wanted.text, strong=True),))
+    if wanted.standing is not None:
+        narrowed.append((Span("only ", Role.DIM), Span(wanted.standing, ROLES[wanted.standing], strong=True)))
+    if wanted.owner is not None:
+        narrowed.append((Span("owner ", Role.DIM), Span(clean(wanted.owner), strong=True)))
+    if wanted.resource_type is not None:
+        narrowed.append((Span("type ", Role.DIM), Span(clean(wanted.resource_type), strong=True)))
+    order: Line = (Span(f"by {scene.board.sort.column.meaning} {arrow(scene.board.sort)}", Role.DIM, strong=True),)
+    faint: Line = (Span("filter", Role.FAINT, strong=True),)
+    every_state: Line = (Span("all states", Role.DIM, strong=True),)
     skew = _skew(scene)
-    left: Line = (blanks(1), Span("/ ", Role.KEY, strong=True), Span("filter", Role.FAINT, strong=True))
-    order = Span("by time left ▲", Role.DIM, strong=True)
-    return apart((*left, blanks(3), *(skew or (order,))) if cells >= 60 else left, right, cells)
+    choices = [
+        [*(narrowed or [faint, every_state]), order, *skew],
+        [*(narrowed or [faint]), *skew, *([] if skew else [order])],
+        [*(narrowed or [faint]), order],
+        narrowed or [faint],
+    ]
+    lines = [_joined(choice) for choice in choices]
+    return next((line for line in lines if width_of(line) <= cells), lines[-1])
+
+
+def _joined(parts: list[Line]) -> Line:
+    spans: list[Span] = []
+    for part in parts:
+        spans += [*([blanks(3)] if spans else []), *part]
+    return tuple(spans)
 
 
 def _freshness(scene: Scene, *, short: bool = False) -> Line:
     """Whether the data can be believed, and how old it is."""
-    age = _seconds(scene.age())
+    age = _age(scene.age())
+    has_data = scene.freshness.polled is not None
     match scene.link():
         case Link.LIVE:
             return (Span("● live", Role.HELD), Span(f" {age}", Role.DIM))
         case Link.CONNECTING:
             return (Span("○ connecting", Role.EXPIRING), Span(f" {age}", Role.DIM))
+        case Link.PAUSED:
+            old = f" {age}" if short else f" data {age} old"
+            return (Span(" PAUSED ", Role.LABEL_YELLOW, strong=True), Span(old, Role.EXPIRING, strong=True))
         case Link.DISCONNECTED:
-            has_data = scene.freshness.polled is not None
             old = f" {age}" if short else f" data {age} old" if has_data else f" for {age}"
             return (Span(" DISCONNECTED ", Role.ALARM, strong=True), Span(old, Role.STALE, strong=True))
 
 
-def _counts(scene: Scene, *, only_stale: bool = False) -> Line:
+def _pace(scene: Scene, *, took: bool = False) -> Line:
+    """How often the table is read; and how long that takes, where it makes it less often."""
+    if scene.link() is not Link.LIVE:
+        return ()
+    every = f" every {_pace_text(scene.freshness.every)}"
+    return (Span(every + (f" · {_coarsely(scene.freshness.took)}" if took else ""), Role.FAINT),)
+
+
+def _counts(scene: Scene, *, only_urgent: bool = False) -> Line:
     now = scene.now()
     if now is None:
         return ()
     counts = scene.board.counts(now)
-    numbers = [(LockState.STALE, counts.stale)]
-    if not only_stale:
-        numbers = [(LockState.HELD, counts.held), (LockState.EXPIRING, counts.expiring), *numbers]
-    if counts.unreadable:
-        numbers.append((LockState.UNREADABLE, counts.unreadable))
+    numbers = [
+        (Standing.HELD, counts.held, not only_urgent),
+        (Standing.EXPIRING, counts.expiring, not only_urgent),
+        (Standing.LATE, counts.late, counts.late > 0),
+        (Standing.STALE, counts.stale, True),
+        (Standing.UNREADABLE, counts.unreadable, counts.unreadable > 0),
+    ]
     line: list[Span] = []
-    for state, number in numbers:
-        role = ROLES[state] if number else Role.DIM
-        line += [Span(str(number), role, strong=True), Span(f" {state}", Role.DIM), blanks(2)]
+    for state, count, is_shown in numbers:
+        if is_shown:
+            role = ROLES[state] if count else Role.DIM
+            line += [Span(number(count), role, strong=True), Span(f" {state}", Role.DIM), blanks(2)]
     return muted(tuple(line)) if scene.link() is Link.DISCONNECTED else tuple(line)
 
 
@@ -100,14 +163,27 @@ def _typed(editor: Editor, cells: int) -> Line:
     return (Span(before, strong=True), Span("▏", Role.KEY, strong=True), Span(after, strong=True))
 
 
-def _skew(scene: Scene) -> Line:
+def _skew(scene: Scene) -> list[Line]:
     skew = scene.freshness.skew
     if abs(skew) < SKEW_SECS:
-        return ()
+        return []
     way = "ahead of" if skew > 0 else "behind"
-    return (Span(f"this machine's clock is {duration(round(abs(skew)))} {way} the database's", Role.EXPIRING),)
+    words = f"this machine's clock is {duration(round(abs(skew)))} {way} the database's"
+    return [(Span(words, Role.EXPIRING),)]
 
 
-def _seconds(seconds: float) -> str:
-    """Below ten seconds with a tenth, unless that is nothing."""
+def _age(seconds: float) -> str:
+    """In whole seconds, so that it is drawn again only when it tells something."""
+    return duration(seconds) if seconds >= 1 else "<1s"
+
+
+def _pace_text(seconds: float) -> str:
     return duration(seconds) if seconds >= 10 or seconds == int(seconds) else f"{seconds:.1f}s"
+
+
+def _coarsely(seconds: float) -> str:
+    """In steps so great that it seldom changes while the table does not."""
+    for limit in _TOOK_MS:
+        if seconds * 1000 < limit:
+            return f"<{limit} ms"
+    return f"{seconds:.1f} s"

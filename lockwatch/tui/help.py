@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Final
 
-from lockwatch.core.state import LockState
+from lockwatch.tui.keys import COMMANDS
 from lockwatch.tui.rows import GHOST, GLYPHS, ROLES
 from lockwatch.tui.spans import BLANK, Line, Role, Span, blanks, wrap
+from lockwatch.tui.wish import Standing
 
-_KEYS: Final = (
-    ("r", "release the lease under the cursor"),
-    ("n", "renew it"),
-    ("p", "purge the stale locks that match the filter"),
-    ("/", "filter by words in resource and owner; enter keeps, esc clears"),
-    ("enter", "show or hide the detail"),
-    ("j k ↓ ↑", "next, previous lock"),
-    ("g G", "first, last lock"),
-    ("PgUp PgDn", "a screen up, down"),
-    ("ctrl+r", "poll now"),
-    ("ctrl+l", "repaint"),
-    ("esc", "back; clear the filter"),
-    ("q ctrl+c", "quit"),
-)
+
+class Mode(StrEnum):
+    """Where one is, and so which keys one has."""
+
+    WATCHING = "the table"
+    DECIDING = "a dialog"
+    READING = "a text"
+
+
 _STATES: Final = (
-    (LockState.HELD, "a live lease"),
-    (LockState.EXPIRING, "a quarter of its TTL or less is left, or 10 s where the TTL is unknown"),
-    (LockState.STALE, "its time is up and nobody has cleared it: whoever wants the lock may take it"),
-    (LockState.UNREADABLE, "its expiry cannot be read: it never expires, and only a person may remove it"),
+    (Standing.HELD, "a live lease"),
+    (Standing.EXPIRING, "a quarter of its TTL or less is left, or 10 s where the TTL is unknown"),
+    (
+        Standing.LATE,
+        "its holder used to renew every so often, and is overdue by more than half of that: stuck, perhaps",
+    ),
+    (Standing.STALE, "its time is up and nobody has cleared it: whoever wants the lock may take it"),
+    (Standing.UNREADABLE, "its expiry cannot be read: it never expires, and only a person may remove it"),
 )
+_SCROLLING: Final = (("j k ↓ ↑", "scroll"), ("PgUp PgDn", "a screen"), ("g G", "to the start, to the end"))
+_KEYS: Final[dict[Mode, tuple[tuple[str, str], ...]]] = {
+    Mode.WATCHING: tuple((command.shown, command.what) for command in COMMANDS),
+    Mode.DECIDING: (
+        ("y", "do what is lit; it counts only after 0.3 s without any key"),
+        ("esc q", "leave all as it is; while it is done: stop after this portion"),
+        *_SCROLLING,
+        ("?", "this help"),
+    ),
+    Mode.READING: (*_SCROLLING, ("esc q", "back")),
+}
 _NOTES: Final = (
     "In a dialog only y does what is lit, and only esc and q leave; keys count after 0.3 s without any.",
     "TTL: 60s is exact, ~60s is told from renewals that were seen, – is unknown.",
@@ -35,10 +47,10 @@ _NOTES: Final = (
 )
 
 
-def help_lines(cells: int) -> list[Line]:
-    """Keys, states, and how to read the rest."""
+def help_lines(cells: int, mode: Mode = Mode.WATCHING) -> list[Line]:
+    """The keys of where one is, states, and how to read the rest."""
     lines: list[Line] = []
-    for key, what in _KEYS:
+    for key, what in _KEYS[mode]:
         lines += _entry(Span(f"{key:11}", Role.KEY, strong=True), what, cells)
     lines.append(BLANK)
     for state, what in _STATES:

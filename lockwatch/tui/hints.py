@@ -4,38 +4,30 @@ from __future__ import annotations
 
 from typing import Final
 
-from lockwatch.tui.detail import rule
+from lockwatch.tui.keys import COMMANDS
+from lockwatch.tui.rules import rule
 from lockwatch.tui.scene import Scene
 from lockwatch.tui.spans import Line, Role, Span, blanks, width_of
 
-_ACTIONS: Final = ("r", "n", "p")
-_KEYS: Final = (
-    ("r", "release"),
-    ("n", "renew"),
-    ("p", "purge stale"),
-    ("/", "filter"),
-    ("enter", "detail"),
-    ("?", "help"),
-    ("q", "quit"),
-)
-_LEAVE_OUT: Final = ("enter", "n", "/", "p", "r", "?")
+_SHOWN: Final = tuple((command.shown.split()[0], command.hint, command.writes) for command in COMMANDS if command.hint)
+_LEAVE_OUT: Final = ("o", "l", "t", "s", "z", "enter", "space", "n", "/", "p", "r", "?")
 """Which hints go first where there is no room for all."""
 _SHORT_CELLS: Final = 60
 """In fewer cells one word for each key is enough."""
-_TYPING: Final = (("enter", "keep"), ("esc", "clear"))
+_TYPING: Final = (("enter", "keep", False), ("esc", "clear", False))
 
 
 def status(scene: Scene, cells: int) -> Line:
-    """A rule; with the reason while there is no link."""
+    """A rule; with the reason while nothing can be done."""
     refusal = scene.refusal() if scene.freshness.failure or scene.freshness.polled is not None else None
-    return rule(refusal or "", cells, Role.STALE)
+    return rule(refusal or "", cells, Role.STALE if scene.freshness.failure else Role.EXPIRING)
 
 
 def hints(scene: Scene, cells: int, *, typing: bool = False) -> Line:
     """The keys. Those that are refused now are faint."""
-    keys = list(_TYPING if typing else _KEYS)
+    keys = list(_TYPING if typing else _SHOWN)
     if cells < _SHORT_CELLS:
-        keys = [(key, what.split()[0]) for key, what in keys]
+        keys = [(key, what.split()[0], writes) for key, what, writes in keys]
     left_out = list(_LEAVE_OUT)
     refused = scene.refusal() is not None
     while width_of(line := _line(keys, refused)) > cells and left_out:
@@ -44,10 +36,10 @@ def hints(scene: Scene, cells: int, *, typing: bool = False) -> Line:
     return line
 
 
-def _line(keys: list[tuple[str, str]], refused: bool) -> Line:
+def _line(keys: list[tuple[str, str, bool]], refused: bool) -> Line:
     spans: list[Span] = [blanks(1)]
-    for key, what in keys:
-        dead = refused and key in _ACTIONS
+    for key, what, writes in keys:
+        dead = refused and writes
         spans += [
             Span(key, Role.FAINT if dead else Role.KEY, strong=not dead),
             Span(f" {what}", Role.FAINT if dead else Role.DIM),

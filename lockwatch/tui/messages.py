@@ -4,19 +4,38 @@ from __future__ import annotations
 
 from textual.message import Message
 
-from lockwatch.core.model import LockSnapshot, Outcome
+from lockwatch.core.model import Outcome
 from lockwatch.plans.model import Plan
+from lockwatch.tui.catalogue import Catalogue, Selection
+from lockwatch.tui.diff import Changes
 from lockwatch.tui.orders import Order
 
 
 class Polled(Message):
-    """The database answered. `began` is the steady clock's, `skew` this machine's clock less the database's (s)."""
+    """The database answered: what it has, what changed since the answer before, and what was wished for of it.
 
-    def __init__(self, snapshot: LockSnapshot, began: float, skew: float, every: float) -> None:
+    `began` is the steady clock's, `skew` this machine's clock less the database's, `took` what the poll took and
+    `every` the time to the next, all in seconds.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        changes: Changes,
+        selection: Selection,
+        *,
+        began: float,
+        skew: float,
+        took: float,
+        every: float,
+    ) -> None:
         super().__init__()
-        self.snapshot = snapshot
+        self.catalogue = catalogue
+        self.changes = changes
+        self.selection = selection
         self.began = began
         self.skew = skew
+        self.took = took
         self.every = every
 
 
@@ -45,11 +64,40 @@ class Confirmed(Message):
         self.order = order
 
 
-class Settled(Message):
-    """An order was carried out as far as `outcomes` tell; `failure` says why not to its end, in one clean line."""
+class Cancelled(Message):
+    """An operator wants no more of an order to be carried out."""
 
-    def __init__(self, order: Order, outcomes: list[Outcome], failure: str | None) -> None:
+    def __init__(self, order: Order) -> None:
+        super().__init__()
+        self.order = order
+
+
+class Progressed(Message):
+    """A portion of an order was carried out, with these outcomes; `done` of its leases are settled by now."""
+
+    def __init__(self, order: Order, outcomes: list[Outcome], done: int) -> None:
+        super().__init__()
+        self.order = order
+        self.outcomes = outcomes
+        self.done = done
+
+
+class Settled(Message):
+    """An order is over, with all outcomes there are; `failure` says in one clean line why there are no more."""
+
+    def __init__(
+        self, order: Order, outcomes: list[Outcome], failure: str | None, *, is_cancelled: bool = False
+    ) -> None:
         super().__init__()
         self.order = order
         self.outcomes = outcomes
         self.failure = failure
+        self.is_cancelled = is_cancelled
+
+
+class JournalFailed(Message):
+    """What happened cannot be added to the log file; `reason` is one clean line."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self.reason = reason

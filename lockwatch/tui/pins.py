@@ -5,27 +5,27 @@ A renewed one is pinned anew, one that went or cannot be settled any more drops 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
+from typing import Final
 
-from lockwatch.core.model import DEFAULT_LOCK_TTL_SECS, Lock, Outcome, OutcomeKind
+from lockwatch.core.model import Lock, Outcome, OutcomeKind
 from lockwatch.core.text import clean
 from lockwatch.tui.board import Board
-from lockwatch.tui.diff import lease_of
-from lockwatch.tui.orders import Order, Verb
+from lockwatch.tui.diff import Changes, Gone, Lease, lease_of
+from lockwatch.tui.orders import Order, Verb, renewal_ttl
 
-ALIVE = "its holder is alive"
+ALIVE: Final = "its holder is alive"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pin:
-    """A lease to settle, as it was known at `as_of`; `news` is what happened to it since the dialog opened."""
+class News:
+    """What happened to a pinned lease: since the dialog opened, or its last renewal before."""
 
-    lock: Lock
-    as_of: datetime
-    news: str | None = None
-    news_at: datetime | None = None
+    words: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,93 +38,116 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Hidden:
+    """What the filter hides: pinned leases that were marked before, and stale ones that are not pinned."""
+
+    pinned: frozenset[Lease] = frozenset()
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pinned:
-    """What a dialog offers to do. `hidden` counts the stale leases that the filter hides, which stay."""
+    """What a dialog offers to do to which leases, each as it was known last, in the order in which they are shown."""
 
     verb: Verb
-    pins: tuple[Pin, ...]
+    locks: Mapping[Lease, Lock]
+    as_of: datetime
+    news: Mapping[Lease, News]
+    ttls: Mapping[Lease, float]
     dropped: tuple[Dropped, ...] = ()
-    hidden: int = 0
-    ttl_seconds: float = DEFAULT_LOCK_TTL_SECS
+    hidden: Hidden = Hidden()
+    unfit: int = 0
+    """How many of the marked ones this cannot be done to; they were left out from the start."""
 
-    def recheck(self, board: Board, now: datetime) -> Pinned:
-        """The same, with what is known now."""
-        return self._with(_look_again(pin, self.verb, board, now) for pin in self.pins)
+    def recheck(self, board: Board, changes: Changes) -> Pinned:
+        """The same, with what a look showed; one that is older than what is known changes nothing."""
+        if board.taken_at < self.as_of:
+            return self
+        found: dict[Lease, Lock | Dropped] = {}
+        news = dict(self.news)
+        for changed in changes.changed:
+            lease = lease_of(changed.after)
+            if lease in self.locks:
+                news[lease] = _news(changed.after, board) or News(words="its expiry was changed", at=board.taken_at)
+                found[lease] = changed.after
+        for lease in self.locks.keys() & changes.gone.keys():
+            found[lease] = _missing(changes.gone[lease], board, lease)
+        return replace(self, news=news, as_of=board.taken_at).with_found(found, board.taken_at) if found else self
+
+    def pass_time(self, now: datetime) -> Pinned:
+        """The same, without the leases whose time was up meanwhile, if that matters."""
+        if self.verb is not Verb.RENEW:
+            return self
+        return self.with_found({lease: lock for lease, lock in self.locks.items() if lock.is_expired(now)}, now)
 
     def after(self, outcomes: Iterable[Outcome]) -> Pinned:
         """What is left to decide after an answer: leases that were renewed before it could be carried out."""
-        return self._with(
-            _reconsidered(outcome, self.verb)
+        again = [
+            (lease_of(outcome.seen), outcome.now, outcome.at)
             for outcome in outcomes
             if outcome.kind is OutcomeKind.RENEWED_SINCE and outcome.now is not None
-        )
+        ]
+        at = max((moment for _, _, moment in again), default=self.as_of)
+        news = {lease: News(words=ALIVE, at=moment) for lease, _, moment in again}
+        left = {lease: lock for lease, lock, _ in again}
+        return replace(self, locks=left, news=news, as_of=at, hidden=Hidden(), unfit=0).with_found(left, at)
 
     def order(self) -> Order:
         """What to do if it is confirmed."""
-        return Order(verb=self.verb, locks=tuple(pin.lock for pin in self.pins), ttl_seconds=self.ttl_seconds)
+        ttls = tuple(self.ttls[lease] for lease in self.locks) if self.verb is Verb.RENEW else ()
+        return Order(verb=self.verb, locks=tuple(self.locks.values()), ttls=ttls)
 
-    def _with(self, found: Iterable[Pin | Dropped]) -> Pinned:
-        pins: list[Pin] = []
-        dropped = list(self.dropped)
-        for one in found:
-            if isinstance(one, Pin):
-                pins.append(one)
-            else:
-                dropped.append(one)
-        return replace(self, pins=tuple(pins), dropped=tuple(dropped))
+    @property
+    def ttl_seconds(self) -> float | None:
+        """The TTL of a renewal, if it is the same for all."""
+        ttls = {self.ttls[lease] for lease in self.locks} if self.ttls else set()
+        return ttls.pop() if len(ttls) == 1 else None
+
+    def with_found(self, found: Mapping[Lease, Lock | Dropped], now: datetime) -> Pinned:
+        """The same, with these leases as they were found now: pinned anew, or left out."""
+        judged = {lease: self._judged(one, now) for lease, one in found.items()}
+        if not judged:
+            return self
+        fresh = {lease: one for lease, one in judged.items() if isinstance(one, Lock)}
+        kept = ((lease, lock) for lease, lock in self.locks.items() if lease in fresh or lease not in judged)
+        locks = {lease: fresh.get(lease, lock) for lease, lock in kept}
+        dropped = (one for one in judged.values() if isinstance(one, Dropped))
+        return replace(self, locks=locks, dropped=tuple(chain(self.dropped, dropped)))
+
+    def _judged(self, one: Lock | Dropped, now: datetime) -> Lock | Dropped:
+        """The lease, if the order still makes sense for it."""
+        if isinstance(one, Dropped):
+            return one
+        if self.verb is Verb.RENEW and one.is_expired(now):
+            return Dropped(lock=one, why="expired: there is nothing to renew", at=one.expires_at or now)
+        if self.verb is Verb.PURGE and not one.is_expired(now):
+            news = self.news.get(lease_of(one))
+            return Dropped(lock=one, why=f"not stale any more{f', {news.words}' if news else ''}", at=now)
+        return one
 
 
-def pin(verb: Verb, locks: Iterable[Lock], board: Board, *, hidden: int = 0, ttl_seconds: float = 300) -> Pinned:
+def pin(verb: Verb, locks: Iterable[Lock], board: Board, *, hidden: Hidden = Hidden(), unfit: int = 0) -> Pinned:
     """Pin leases as they are on the screen."""
-    pins = tuple(_pinned(lock, board) for lock in locks)
-    return Pinned(verb=verb, pins=pins, hidden=hidden, ttl_seconds=ttl_seconds)
+    by_lease = {lease_of(lock): lock for lock in locks}
+    ttls = {}
+    if verb is Verb.RENEW:
+        ttls = {lease: renewal_ttl(board.lives.ttl_seconds(lock)) for lease, lock in by_lease.items()}
+    news = {lease: told for lease, lock in by_lease.items() if (told := _news(lock, board))}
+    return Pinned(verb=verb, locks=by_lease, as_of=board.taken_at, news=news, ttls=ttls, hidden=hidden, unfit=unfit)
 
 
-def _look_again(pin: Pin, verb: Verb, board: Board, now: datetime) -> Pin | Dropped:
-    if board.taken_at >= pin.as_of:
-        current = board.find(lease_of(pin.lock))
-        if current is None:
-            return _missing(pin, board)
-        if current.expires_text != pin.lock.expires_text:
-            pin = _pinned_anew(current, board)
-    return _if_possible(pin, verb, now)
-
-
-def _missing(pin: Pin, board: Board) -> Dropped:
-    ghost = board.ghost(pin.lock)
-    if ghost is None:
-        return Dropped(lock=pin.lock, why="gone", at=board.taken_at)
-    if ghost.successor is not None:
-        why = f"taken over by {clean(ghost.successor.owner_id)} (fence {ghost.successor.id})"
-    else:
-        why = f"{ghost.done_by_us} by you" if ghost.done_by_us else "gone"
-    return Dropped(lock=pin.lock, why=why, at=ghost.gone_at)
-
-
-def _pinned(lock: Lock, board: Board) -> Pin:
-    """A lease as the board has it, with the last that was seen of its holder."""
-    renewal = board.renewals.last(lock)
+def _news(lock: Lock, board: Board) -> News | None:
+    """The renewal that gave a lease the expiry it has, if it was seen."""
+    renewal = board.lives.last(lock)
     if renewal is None or renewal.expires_text != lock.expires_text:
-        return Pin(lock=lock, as_of=board.taken_at)
-    words = "renewed by you" if board.renewals.is_ours(lock) else ALIVE
-    return Pin(lock=lock, as_of=board.taken_at, news=words, news_at=renewal.seen_at)
+        return None
+    return News(words="renewed by you" if board.lives.is_ours(lock) else ALIVE, at=renewal.seen_at)
 
 
-def _pinned_anew(lock: Lock, board: Board) -> Pin:
-    pin = _pinned(lock, board)
-    return pin if pin.news else replace(pin, news="its expiry was changed", news_at=board.taken_at)
-
-
-def _if_possible(pin: Pin, verb: Verb, now: datetime) -> Pin | Dropped:
-    """The pin, if the order still makes sense for it."""
-    if verb is Verb.RENEW and pin.lock.is_expired(now):
-        return Dropped(lock=pin.lock, why="expired: there is nothing to renew", at=pin.lock.expires_at or now)
-    if verb is Verb.PURGE and not pin.lock.is_expired(now):
-        why = f"not stale any more{f', {pin.news}' if pin.news else ''}"
-        return Dropped(lock=pin.lock, why=why, at=pin.news_at or now)
-    return pin
-
-
-def _reconsidered(outcome: Outcome, verb: Verb) -> Pin | Dropped:
-    current = outcome.now or outcome.seen
-    return _if_possible(Pin(lock=current, as_of=outcome.at, news=ALIVE, news_at=outcome.at), verb, outcome.at)
+def _missing(gone: Gone, board: Board, lease: Lease) -> Dropped:
+    done = board.done_by_us(lease)
+    if gone.successor is not None:
+        why = f"taken over by {clean(gone.successor.owner_id)} (fence {gone.successor.id})"
+    else:
+        why = f"{done} by you" if done else "gone"
+    return Dropped(lock=gone.lock, why=why, at=board.taken_at)

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from lockwatch.core.errors import LockwatchError
 from lockwatch.core.text import clean
 from lockwatch.core.timestamps import utc_now
-from lockwatch.core.watcher import Watcher
+from lockwatch.core.watcher import Watched, Watcher
+from lockwatch.tui.catalogue import Catalogue, Selection, select
 from lockwatch.tui.clock import Steady
+from lockwatch.tui.diff import Changes
+from lockwatch.tui.lives import Lives, Ours
 from lockwatch.tui.messages import Polled, PollFailed
+from lockwatch.tui.wish import Wish
 
 LONGEST_BACKOFF_SECS: Final = 10.0
 """After how many seconds at most a database that failed is asked again."""
 _SHARE: Final = 3
 """A table that takes long to read is read so rarely that it takes no more than one part in so many."""
+
+_PAUSE_SECS: Final = 0.5
 
 Post: TypeAlias = Callable[[Polled | PollFailed], object]
 
@@ -24,14 +31,28 @@ Post: TypeAlias = Callable[[Polled | PollFailed], object]
 class Poller:
     """One daemon thread with one watcher. The next poll is armed by the answer to the last, so they never pile up.
 
-    A daemon, since a driver that hangs must not keep the process alive; `post` is called from the thread.
+    A daemon, since a driver that hangs must not keep the process alive; `post` is called from the thread. What it reads
+    is arranged here, too, as is wished for: `wish` may be set from another thread.
     """
 
-    def __init__(self, watch: Callable[[], Watcher], post: Post, interval: float, steady: Steady) -> None:
+    def __init__(
+        self,
+        watch: Callable[[], Watcher],
+        post: Post,
+        interval: float,
+        steady: Steady,
+        *,
+        wish: Wish | None = None,
+        ours: Ours | None = None,
+    ) -> None:
+        self.wish = wish or Wish()
+        self.interval = interval
         self._watch = watch
         self._post = post
-        self._interval = interval
         self._steady = steady
+        self._catalogue = Catalogue(lives=Lives(ours=ours or Ours()))
+        self._watcher: Watcher | None = None
+        self._is_paused = False
         self._failures = 0
         self._took = 0.0
         self._due = threading.Event()
@@ -44,8 +65,17 @@ class Poller:
         self._thread.start()
 
     def poll_now(self) -> None:
-        """Poll at once; if a poll is under way, once more after it."""
+        """Poll at once, also while paused; if a poll is under way, once more after it."""
         self._due.set()
+
+    def pause(self) -> None:
+        """Poll no more but when told."""
+        self._is_paused = True
+
+    def resume(self) -> None:
+        """Go on, at once."""
+        self._is_paused = False
+        self.poll_now()
 
     def arm(self) -> None:
         """Let the next poll come: the answer to the last one was taken in."""
@@ -61,35 +91,71 @@ class Poller:
     @property
     def every(self) -> float:
         """Seconds from one poll to the next while the database answers."""
-        return max(self._interval, self._took * _SHARE)
+        return max(self.interval, self._took * _SHARE)
 
     def _run(self) -> None:
-        watcher = self._watch()
         try:
             while not self._stopped.is_set():
                 self._due.clear()
-                self._tell(self._look(watcher))
+                self._tell(self._look())
                 self._armed.wait()
                 self._armed.clear()
-                self._due.wait(self._delay())
+                self._wait()
         finally:
-            watcher.close()
+            self._close_watcher()
 
-    def _look(self, watcher: Watcher) -> Polled | PollFailed:
+    def _wait(self) -> None:
+        """Until the next poll is due; while paused, until it is asked for."""
+        if not self._due.wait(self._delay()):
+            while self._is_paused and not self._due.wait(_PAUSE_SECS):
+                pass
+
+    def _look(self) -> Polled | PollFailed:
         try:
-            answer = self._ask(watcher)
+            answer = self._ask()
         except Exception as error:  # noqa: BLE001 whatever a driver raises is a state on the screen
             self._failures += 1
             return PollFailed(reason_of(error))
         self._failures = 0
         return answer
 
-    def _ask(self, watcher: Watcher) -> Polled:
+    def _ask(self) -> Polled:
         began = self._steady()
-        snapshot = watcher.snapshot()
+        watched = self._watched()
+        answered = self._steady()
+        skew = (utc_now() - watched.taken_at).total_seconds() - (answered - began)
+        changes, selection = self._arrange(watched)
         self._took = self._steady() - began
-        skew = (utc_now() - snapshot.taken_at).total_seconds() - self._took
-        return Polled(snapshot, began, skew, self.every)
+        return Polled(self._catalogue, changes, selection, began=began, skew=skew, took=self._took, every=self.every)
+
+    def _watched(self) -> Watched:
+        """A look; the first one of a new watcher is set beside all that is known."""
+        if self._watcher is not None:
+            return self._watcher.look()
+        watcher = self._watch()
+        try:
+            watched = watcher.look()
+        except Exception:
+            watcher.close()
+            raise
+        self._watcher = watcher
+        return replace(watched, came=watched.locks, went=self._catalogue.locks)
+
+    def _arrange(self, watched: Watched) -> tuple[Changes, Selection]:
+        wish = self.wish
+        try:
+            catalogue, changes = self._catalogue.after(watched, wish.sort.column)
+            selection = select(catalogue, wish, watched.taken_at)
+        except Exception:
+            self._close_watcher()  # what it told of is lost: all must be told anew
+            raise
+        self._catalogue = catalogue
+        return changes, selection
+
+    def _close_watcher(self) -> None:
+        if self._watcher is not None:
+            self._watcher.close()
+            self._watcher = None
 
     def _tell(self, answer: Polled | PollFailed) -> None:
         try:
@@ -102,7 +168,7 @@ class Poller:
     def _delay(self) -> float:
         if not self._failures:
             return self.every
-        return min(max(self._interval, 2.0 ** (self._failures - 1)), max(self._interval, LONGEST_BACKOFF_SECS))
+        return min(max(self.interval, 2.0 ** (self._failures - 1)), max(self.interval, LONGEST_BACKOFF_SECS))
 
 
 def reason_of(error: Exception) -> str:

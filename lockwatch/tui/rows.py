@@ -7,31 +7,40 @@ from typing import Final
 
 from lockwatch.cells import fit, pad, width
 from lockwatch.core.model import Lock
-from lockwatch.core.state import LockState
 from lockwatch.core.text import clean
-from lockwatch.tui.board import Board, Ghost
+from lockwatch.tui.board import Board
 from lockwatch.tui.columns import Columns
+from lockwatch.tui.diff import lease_of
+from lockwatch.tui.ghosts import Ghost
+from lockwatch.tui.ranking import Sort
 from lockwatch.tui.spans import Line, Role, Span, blanks, crop
+from lockwatch.tui.wish import Standing
 from lockwatch.tui.words import brief, how_it_went, how_it_went_briefly, since
 
 CURSOR: Final = "▸"
+MARK: Final = "✓"
 GHOST: Final = "┄"
 GLYPHS: Final = {
-    LockState.HELD: "●",
-    LockState.EXPIRING: "◐",
-    LockState.STALE: "✗",
-    LockState.UNREADABLE: "?",
+    Standing.HELD: "●",
+    Standing.EXPIRING: "◐",
+    Standing.STALE: "✗",
+    Standing.LATE: "◔",
+    Standing.UNREADABLE: "?",
 }
 ROLES: Final = {
-    LockState.HELD: Role.HELD,
-    LockState.EXPIRING: Role.EXPIRING,
-    LockState.STALE: Role.STALE,
-    LockState.UNREADABLE: Role.UNREADABLE,
+    Standing.HELD: Role.HELD,
+    Standing.EXPIRING: Role.EXPIRING,
+    Standing.STALE: Role.STALE,
+    Standing.LATE: Role.LATE,
+    Standing.UNREADABLE: Role.UNREADABLE,
 }
+_ROOM_FOR_MARK: Final = 4
+"""Cells of a lead that has room for cursor, mark and glyph."""
+_URGENT: Final = (Standing.STALE, Standing.EXPIRING, Standing.LATE)
 
 
-def heading(columns: Columns) -> Line:
-    """The names of the columns."""
+def heading(columns: Columns, sort: Sort) -> Line:
+    """The names of the columns; an arrow at the one that the rows are sorted by."""
     names = (
         ("RESOURCE", columns.resource, False),
         ("OWNER", columns.owner, False),
@@ -45,8 +54,16 @@ def heading(columns: Columns) -> Line:
     line = [blanks(columns.lead - 1)]
     for name, cells, right in names:
         if cells:
-            line += [blanks(1), Span(pad(name, cells, right=right), Role.FAINT, strong=True)]
+            is_sorted = name == sort.column.upper()
+            shown = f"{name}{arrow(sort)}" if is_sorted else name
+            role = Role.DIM if is_sorted else Role.FAINT
+            line += [blanks(1), Span(pad(shown, cells, right=right), role, strong=True)]
     return tuple(line)
+
+
+def arrow(sort: Sort) -> str:
+    """Which way the rows are sorted."""
+    return "▼" if sort.is_descending else "▲"
 
 
 def row(board: Board, lock: Lock, now: datetime, columns: Columns, *, selected: bool) -> Line:
@@ -54,20 +71,24 @@ def row(board: Board, lock: Lock, now: datetime, columns: Columns, *, selected: 
     ghost = board.ghost(lock)
     if ghost is not None:
         return _ghost_row(ghost, now, columns, selected)
-    state = board.state(lock, now)
+    state = board.standing(lock, now)
     role = ROLES[state]
-    line = [*_lead(columns, GLYPHS[state], role, selected), *resource(lock, columns.resource, strong=selected)]
+    is_marked = lease_of(lock) in board.marks
+    line = [
+        *_lead(columns, GLYPHS[state], role, selected, is_marked),
+        *resource(lock, columns.resource, strong=selected),
+    ]
     if columns.owner:
         line += [blanks(1), *owner(lock, columns.owner)]
     if columns.state:
         word = state.upper() if columns.is_wide else str(state)
         line += [blanks(1), Span(pad(word, columns.state), role)]
     if columns.left:
-        urgent = state in (LockState.STALE, LockState.EXPIRING)
+        urgent = state in _URGENT
         left = pad(brief(lock.remaining(now)), columns.left, right=True)
         line += [blanks(1), Span(left, role if urgent else Role.TEXT, strong=urgent)]
     if columns.bar:
-        line += [blanks(2), *bar(board.renewals.share_left(lock, now), columns.bar - 1, role)]
+        line += [blanks(2), *bar(board.lives.share_left(lock, now), columns.bar - 1, role)]
     return (*line, *_numbers(board, lock, now, columns))
 
 
@@ -96,10 +117,12 @@ def bar(share: float, cells: int, role: Role) -> Line:
     )
 
 
-def _lead(columns: Columns, glyph: str, role: Role, selected: bool) -> Line:
-    mark = CURSOR if selected else " "
-    middle = blanks(columns.lead - 3)
-    return crop((Span(mark, Role.KEY), middle, Span(glyph, role), blanks(1 if columns.lead > 2 else 0)), columns.lead)
+def _lead(columns: Columns, glyph: str, role: Role, selected: bool, is_marked: bool = False) -> Line:
+    """Cursor, mark and glyph; where there is no room for all, the mark stands for the cursor, which is lit anyway."""
+    pointer, mark = CURSOR if selected else " ", MARK if is_marked else " "
+    if columns.lead < _ROOM_FOR_MARK:
+        pointer, mark = mark if is_marked else pointer, ""
+    return crop((Span(pointer + mark, Role.KEY), Span(glyph, role), blanks(1 if columns.lead > 2 else 0)), columns.lead)
 
 
 def _numbers(board: Board, lock: Lock, now: datetime, columns: Columns) -> Line:
@@ -109,7 +132,7 @@ def _numbers(board: Board, lock: Lock, now: datetime, columns: Columns) -> Line:
         held = since(lock.acquired_at, now) if lock.acquired_at else "–"
         line += [blanks(1), Span(pad(held, columns.held, right=True), Role.DIM)]
     if columns.ttl:
-        ttl = board.renewals.ttl(lock)
+        ttl = board.lives.ttl(lock)
         line += [blanks(1), Span(pad(str(ttl) if ttl else "–", columns.ttl, right=True), Role.DIM)]
     if columns.fence:
         line += [blanks(1), Span(pad(str(lock.id), columns.fence, right=True), Role.FAINT)]

@@ -14,6 +14,8 @@ from lockwatch.core.errors import LockwatchError
 from lockwatch.core.service import LockService
 from lockwatch.tui.app import Dashboard
 from lockwatch.tui.driver import SteadyDriver
+from lockwatch.tui.journal import opened
+from lockwatch.tui.look import Look
 from lockwatch.tui.plan_reader import FindPlan
 from lockwatch.tui.poller import reason_of
 
@@ -22,12 +24,13 @@ _TEXTUALS: Final = (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH, signal.SIGT
 """Signals for which Textual leaves handlers behind."""
 
 
-def run_dashboard(service: LockService, name: str, interval: float, find_plan: FindPlan | None) -> None:
+def run_dashboard(service: LockService, look: Look, find_plan: FindPlan | None) -> None:
     """See `lockwatch.tui.run`."""
-    dashboard = Dashboard(service, name, interval=interval, find_plan=find_plan)
-    dashboard.driver_class = SteadyDriver
-    with _signals(dashboard.end) as received:
-        dashboard.run()
+    with opened(look) as journal:
+        dashboard = Dashboard(service, look, find_plan=find_plan, journal=journal)
+        dashboard.driver_class = SteadyDriver
+        with _signals(dashboard.end) as received:
+            dashboard.run()
     if received:
         _pass_on(*received[0])
     if dashboard.failure is not None:

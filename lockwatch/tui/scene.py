@@ -8,9 +8,11 @@ from typing import Final
 
 from lockwatch.core.model import Lock
 from lockwatch.plans.model import Plan
+from lockwatch.tui.activity import Activity
 from lockwatch.tui.board import Board
 from lockwatch.tui.clock import Steady
 from lockwatch.tui.freshness import PATIENCE_SECS, Freshness, Link
+from lockwatch.tui.look import Look
 
 PLAN_TYPE: Final = "plan"
 """The type of the resources that are plans."""
@@ -26,12 +28,14 @@ class SeenPlan:
 
 @dataclass(slots=True, kw_only=True)
 class Scene:
-    """The board, how fresh it is, and the clock that tells. `name` is the database's, clean."""
+    """The board, how fresh it is, the clock that tells, and what happened. `read_only` says why nothing can be done."""
 
-    name: str
+    look: Look
     freshness: Freshness
     steady: Steady
     board: Board = field(default_factory=Board)
+    activity: Activity = field(default_factory=Activity)
+    read_only: str | None = None
     seen_plan: SeenPlan | None = None
     """What was read last of the plans, perhaps of another than that under the cursor now."""
     has_plans: bool = False
@@ -51,11 +55,15 @@ class Scene:
 
     def refusal(self) -> str | None:
         """Why nothing can be done now; None if it can."""
+        if self.read_only is not None:
+            return f"read-only: {self.read_only}"
         match self.link():
             case Link.LIVE:
                 return None
             case Link.CONNECTING:
                 return "not connected yet"
+            case Link.PAUSED:
+                return "PAUSED: what is shown may be old; z goes on"
             case Link.DISCONNECTED:
                 return f"DISCONNECTED: {self.freshness.reason()}"
 

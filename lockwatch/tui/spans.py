@@ -5,16 +5,18 @@ A colour never says anything alone: it only repeats what a word or a glyph says.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from itertools import takewhile
-from typing import NamedTuple, TypeAlias
+from itertools import zip_longest
+from typing import Final, NamedTuple, TypeAlias
 
 from lockwatch.cells import fit, width
 
 
 class Role(StrEnum):
     """What a text is, from which its colour follows."""
+
+    __hash__ = str.__hash__  # an Enum's own is slow, and a role is looked up for every span of a line
 
     TEXT = "text"
     DIM = "dim"
@@ -25,7 +27,20 @@ class Role(StrEnum):
     EXPIRING = "expiring"
     STALE = "stale"
     UNREADABLE = "unreadable"
+    LATE = "late"
+    YOU = "you"
     ALARM = "alarm"
+    LABEL_RED = "label red"
+    LABEL_ORANGE = "label orange"
+    LABEL_YELLOW = "label yellow"
+    LABEL_GREEN = "label green"
+    LABEL_BLUE = "label blue"
+    LABEL_PURPLE = "label purple"
+    LABEL_GREY = "label grey"
+
+
+LABELS: Final = {role.removeprefix("label "): role for role in Role if role.startswith("label ")}
+"""What a database's label looks like, by the name of its colour."""
 
 
 class Span(NamedTuple):
@@ -40,6 +55,9 @@ class Span(NamedTuple):
 Line: TypeAlias = tuple[Span, ...]
 BLANK: Line = ()
 _QUIET = (Role.FAINT, Role.RULE)
+_END: Final = Span("")
+_SKIPPED: Final = 5
+"""So many cells cost a terminal as much as the jump over them."""
 
 
 def blanks(cells: int) -> Span:
@@ -49,11 +67,13 @@ def blanks(cells: int) -> Span:
 
 def width_of(line: Iterable[Span]) -> int:
     """How many cells a line takes."""
-    return sum(width(span.text) for span in line)
+    return sum([width(span.text) for span in line])
 
 
 def crop(line: Line, cells: int) -> Line:
     """As much of a line as fits; the span that does not is cut in its middle."""
+    if width_of(line) <= cells:
+        return line
     kept: list[Span] = []
     for span in line:
         taken = fit(span.text, cells)
@@ -78,29 +98,43 @@ def muted(line: Line) -> Line:
     return tuple(span._replace(role=Role.FAINT if span.role in _QUIET else Role.DIM, strong=False) for span in line)
 
 
-def joined(line: Line) -> Line:
-    """The same to the eye in fewer spans: a blank looks the same in any colour, and each change of one costs bytes."""
-    spans: list[Span] = []
-    for span in line:
-        if spans and (span.text.isspace() or span[1:] == spans[-1][1:]):
-            spans[-1] = spans[-1]._replace(text=spans[-1].text + span.text)
-        elif span.text:
-            spans.append(span)
-    return tuple(spans)
+def differences(before: Line, after: Line, cells: int) -> list[tuple[int, int]]:
+    """From which cell to before which cell two lines differ, on a screen that is `cells` wide: each such place.
+
+    Places with less between them than it costs a terminal to skip are one.
+    """
+    places: list[tuple[int, int]] = []
+    for left, right in _apart(before, after, cells):
+        if places and left - places[-1][1] < _SKIPPED:
+            places[-1] = places[-1][0], right
+        elif left < right:
+            places.append((left, right))
+    return places
 
 
-def difference(before: Line, after: Line, cells: int) -> tuple[int, int]:
-    """From which cell to before which cell two lines differ, on a screen that is `cells` wide."""
-    left = _alike(before, after)
-    right = _alike(before[::-1], after[::-1]) if width_of(before) == width_of(after) else 0
-    end = width_of(after) if right else cells
-    return min(left, cells), max(min(left, cells), min(cells, end - right))
+def _apart(before: Line, after: Line, cells: int) -> Iterator[tuple[int, int]]:
+    """Where spans differ, as long as they take the same cells in both lines; then all that is left of the screen."""
+    at = 0
+    for old, new in zip_longest(before, after, fillvalue=_END):
+        taken = width(new.text)
+        if old != new:
+            if width(old.text) != taken:
+                yield at, cells
+                return
+            left, right = _unlike(old, new) if old[1:] == new[1:] else (0, taken)
+            yield at + left, min(at + right, cells)
+        at += taken
 
 
-def _alike(some: Line, others: Line) -> int:
-    """How many cells two lines have in common from their starts."""
-    same = takewhile(lambda pair: pair[0] == pair[1], zip(some, others, strict=False))
-    return width_of(span for span, _ in same)
+def _unlike(old: Span, new: Span) -> tuple[int, int]:
+    """From which cell to before which cell two spans of one style and one width differ."""
+    left, right = 0, width(new.text)
+    if old.text.isascii() and new.text.isascii():
+        while left < right and old.text[left] == new.text[left]:
+            left += 1
+        while right > left and old.text[right - 1] == new.text[right - 1]:
+            right -= 1
+    return left, right
 
 
 def flow(groups: Iterable[Line], cells: int, gap: int = 3) -> list[Line]:

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable
+from array import array
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
+from typing import NamedTuple
 
 from lockwatch.core.model import Lock
 from lockwatch.core.state import EXPIRING_SECS, EXPIRING_SHARE
-from lockwatch.tui.ttl import Renewals
+from lockwatch.tui.lives import Lives
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """How many locks are in which state."""
+    """How many locks are in which state; `late` are those of the live ones whose holder is late."""
 
     held: int = 0
     expiring: int = 0
     stale: int = 0
     unreadable: int = 0
+    late: int = 0
 
     @property
     def total(self) -> int:
@@ -27,32 +31,81 @@ class Counts:
         return self.held + self.expiring + self.stale + self.unreadable
 
 
+class Moments(NamedTuple):
+    """When a lock changes its state, as POSIX timestamps: about to expire, its holder late (or never), expired."""
+
+    warning: float
+    late: float
+    end: float
+
+
+def moments(lock: Lock, lives: Lives) -> Moments | None:
+    """When a lock changes its state; None if its expiry cannot be read. As `core.state.state_of` has it."""
+    if lock.expires_at is None:
+        return None
+    end = lock.expires_at.timestamp()
+    ttl = lives.ttl_seconds(lock)
+    late_at = lives.late_at(lock)
+    late = late_at.timestamp() if late_at else inf
+    return Moments(
+        warning=end - (EXPIRING_SECS if ttl is None else ttl * EXPIRING_SHARE),
+        late=late if late < end else inf,
+        end=end,
+    )
+
+
 class Tally:
-    """The moments at which locks change their state, in order, so that counting is a search."""
+    """The moments at which locks change their state, in order, so that counting is a search. It never changes."""
 
-    def __init__(self, locks: Iterable[Lock] = (), renewals: Renewals | None = None) -> None:
-        renewals = renewals or Renewals()
-        self._unreadable = 0
-        self._ends: list[float] = []
-        self._warnings: list[float] = []
-        for lock in locks:
-            if lock.expires_at is None:
-                self._unreadable += 1
-            else:
-                end = lock.expires_at.timestamp()  # a number, since no date is before the year 1
-                self._ends.append(end)
-                self._warnings.append(end - _warning(lock, renewals))
-        self._ends.sort()
-        self._warnings.sort()
+    def __init__(
+        self,
+        ends: Sequence[float] = (),
+        warnings: Sequence[float] = (),
+        lates: Sequence[float] = (),
+        late_ends: Sequence[float] = (),
+        unreadable: int = 0,
+    ) -> None:
+        self._ends = ends
+        self._warnings = warnings
+        self._lates = lates
+        self._late_ends = late_ends
+        self._unreadable = unreadable
 
-    def at(self, now: datetime) -> Counts:
-        """The counts at a moment, by the clock that judges."""
-        stale = bisect_right(self._ends, now.timestamp())
-        warned = bisect_right(self._warnings, now.timestamp())
-        return Counts(held=len(self._ends) - warned, expiring=warned - stale, stale=stale, unreadable=self._unreadable)
+    def after(self, went: Sequence[Moments | None], came: Sequence[Moments | None]) -> Tally:
+        """The same without some locks, and with others."""
+        old, new = [one for one in went if one], [one for one in came if one]
+        was_late, is_late = [one for one in old if one.late < inf], [one for one in new if one.late < inf]
+        return Tally(
+            _updated(self._ends, (one.end for one in old), [one.end for one in new]),
+            _updated(self._warnings, (one.warning for one in old), [one.warning for one in new]),
+            _updated(self._lates, (one.late for one in was_late), [one.late for one in is_late]),
+            _updated(self._late_ends, (one.end for one in was_late), [one.end for one in is_late]),
+            self._unreadable + len(came) - len(new) - len(went) + len(old),
+        )
+
+    def at(self, now: datetime, seen_at: datetime | None = None) -> Counts:
+        """The counts at a moment by the clock that judges. Who is late is judged as of the last look, `seen_at`."""
+        moment = now.timestamp()
+        seen = seen_at.timestamp() if seen_at else moment
+        stale = bisect_right(self._ends, moment)
+        warned = bisect_right(self._warnings, moment)
+        late = bisect_right(self._lates, seen) - bisect_right(self._late_ends, moment)
+        return Counts(
+            held=len(self._ends) - warned,
+            expiring=warned - stale,
+            stale=stale,
+            unreadable=self._unreadable,
+            late=max(0, late),
+        )
 
 
-def _warning(lock: Lock, renewals: Renewals) -> float:
-    """How many seconds before its end a lock is about to expire; as `core.state.state_of` has it."""
-    ttl = renewals.ttl(lock)
-    return EXPIRING_SECS if ttl is None else ttl.seconds * EXPIRING_SHARE
+def _updated(numbers: Sequence[float], went: Iterable[float], came: Sequence[float]) -> Sequence[float]:
+    """Numbers in order, without some and with others."""
+    kept = array("d", numbers)
+    for number in went:
+        del kept[bisect_left(kept, number)]
+    if len(came) * 8 > len(kept):
+        return array("d", sorted((*kept, *came)))
+    for number in came:
+        insort(kept, number)
+    return kept

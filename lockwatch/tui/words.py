@@ -7,7 +7,7 @@ from typing import Final
 
 from lockwatch.core.model import Lock
 from lockwatch.core.text import clean, duration
-from lockwatch.tui.board import Ghost
+from lockwatch.tui.ghosts import Ghost
 
 _YEAR_SECS: Final = 365.25 * 86_400
 _MANY_DAYS_SECS: Final = 9_999 * 86_400
@@ -39,9 +39,14 @@ def times(count: int) -> str:
     return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
-def plural(count: int, noun: str) -> str:
-    """`1 lock`, `2 locks`."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+def number(count: int) -> str:
+    """A count, its thousands apart."""
+    return f"{count:,}"
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """`1 lock`, `2 locks`; `many` where it is not `one` and an s."""
+    return f"{number(count)} {one if count == 1 else many or f'{one}s'}"
 
 
 def time_left(lock: Lock, now: datetime) -> str:

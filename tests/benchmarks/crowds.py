@@ -43,10 +43,12 @@ def crowd(path: Path, locks: int) -> Path:
 def work(path: Path, locks: int) -> None:
     """Change 1 % of the locks each second, for ever: of ten changes eight renew, one ends a lock, one makes one."""
     chance = random.Random(11)  # noqa: S311 no secret: the same changes in every run
-    numbers, beat = itertools.count(locks), 1 / _BEATS_A_SECOND
+    beat = 1 / _BEATS_A_SECOND
     ids = range(STALE + 1, locks + 1)
     changes = max(1, locks // 100 // _BEATS_A_SECOND // 10)
     with closing(_raw(path)) as raw:
+        ((greatest,),) = raw.execute("SELECT max(id) FROM locks").fetchall()
+        numbers = itertools.count(greatest)
         for due in itertools.count(time.monotonic(), beat):
             time.sleep(max(0.0, due - time.monotonic()))
             raw.execute("BEGIN IMMEDIATE")

@@ -16,6 +16,7 @@ VERBS = (
     "run",
     "plans",
     "diagnostics",
+    "databases",
     "demo",
     "db",
     "db upgrade",

@@ -8,7 +8,7 @@ import pytest
 import lockwatch
 from lockwatch.core.exact import CHUNK_SIZE
 from tests.cli.running import Cli, on_terminal
-from tests.support import LONG_AGO, Clock, age, dump, insert_row, raw, rows
+from tests.support import LONG_AGO, Clock, age, dump, insert_row, path_of, raw, rows
 
 FUTURE = "2999-01-01T00:00:00.000000Z"
 
@@ -117,7 +117,7 @@ def test_a_purge_that_fails_half_way_says_what_was_done(cli: Cli, url: str, monk
     assert answer.code == 5
     assert answer.err.splitlines() == [
         f"lockwatch: not all of it was done: {CHUNK_SIZE} purged",
-        "lockwatch: the disk is full",
+        f"lockwatch: {path_of(url)}: the disk is full",
     ]
     assert len(rows(url)) == 1
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import Cli, spawn
-from tests.support import ROOT, insert_row, raw, rows
+from tests.support import ROOT, insert_row, path_of, raw, rows
 
 SMALL_FILES_ONLY = """
 import resource, sys
@@ -77,13 +77,16 @@ def test_an_answer_that_cannot_be_written_is_told_in_one_line(url: str, tmp_path
     assert (done.returncode, done.stderr) == (1, "lockwatch: File too large\n")
 
 
-@pytest.mark.parametrize("redirection", [">&-", "2>&-", ">&- 2>&-", "<&-"])
-def test_closed_streams_are_no_traceback(url: str, redirection: str) -> None:
+@pytest.mark.parametrize(
+    ("redirection", "code", "complaint"),
+    [(">&-", 1, "lockwatch: stdout is closed\n"), (">&- 2>&-", 1, ""), ("2>&-", 0, ""), ("<&-", 0, "")],
+)
+def test_closed_streams_are_no_traceback(url: str, redirection: str, code: int, complaint: str) -> None:
     command = f'"$0" -m lockwatch --database "$1" list {redirection}'
     done = subprocess.run(
         ["sh", "-c", command, sys.executable, url], capture_output=True, text=True, cwd=ROOT, check=False
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (code, complaint)
 
 
 def test_with_stderr_closed_a_complaint_does_not_end_up_among_the_answers(url: str) -> None:
@@ -137,4 +140,4 @@ def test_a_busy_database_ends_with_5(cli: Cli, url: str, monkeypatch: pytest.Mon
         connection.execute("BEGIN EXCLUSIVE")
         answer = cli("acquire", "plan/p1", "--owner", "a")
     assert (answer.code, answer.out) == (5, "")
-    assert answer.err.startswith("lockwatch: another connection keeps the database locked")
+    assert answer.err.startswith(f"lockwatch: {path_of(url)}: another connection keeps the database locked")

@@ -168,8 +168,8 @@ def test_the_dashboard_is_what_runs_on_a_terminal(url: str, call: tuple[str, ...
     put(url, Phase.EXECUTE, PlanState.QUEUED)
     fake = """
 import lockwatch.tui
-def draw(service, name, interval, find_plan):
-    print("DRAWN", service.snapshot().locks, name, interval, find_plan("p1").name)
+def draw(service, look, find_plan):
+    print("DRAWN", service.snapshot().locks, look.name, look.interval, find_plan("p1").name)
 lockwatch.tui.run = draw
 """
     answer = on_terminal(*(part.format(url) for part in call), code=fake, columns=300)
@@ -186,9 +186,9 @@ def test_the_dashboard_tells_of_a_database_that_cannot_be_used_before_it_draws(u
 
 
 def test_the_demo_gets_its_numbers(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[dict[str, float]] = []
+    calls: list[dict[str, object]] = []
 
-    def run(**given: float) -> int:
+    def run(**given: object) -> int:
         calls.append(given)
         return 0
 
@@ -197,7 +197,12 @@ def test_the_demo_gets_its_numbers(cli: Cli, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "lockwatch.demo", fake)
     assert cli("demo").code == 0
     assert cli("demo", "--workers", "5", "--seconds", "1.5").code == 0
-    assert calls == [{"workers": 8, "seconds": 15.0}, {"workers": 5, "seconds": 1.5}]
+    assert cli("demo", "--interval", "0.5", "--theme", "nord").code == 0
+    assert calls == [
+        {"workers": 8, "seconds": 15.0, "interval": 1.0, "theme": None},
+        {"workers": 5, "seconds": 1.5, "interval": 1.0, "theme": None},
+        {"workers": 8, "seconds": 15.0, "interval": 0.5, "theme": "nord"},
+    ]
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,8 @@ WRITES: dict[str, Callable[[LockService, Lock], object]] = {
     "cleanup_expired": lambda service, _: service.cleanup_expired(),
     "release_exact": lambda service, lock: service.release_exact(lock),
     "renew_exact": lambda service, lock: service.renew_exact(lock),
+    "release_all_exact": lambda service, lock: service.release_all_exact([lock]),
+    "renew_all_exact": lambda service, lock: service.renew_all_exact([lock]),
     "purge_exact": lambda service, lock: service.purge_exact([lock]),
     "require_writable": lambda service, _: service.require_writable(),
 }

@@ -15,6 +15,7 @@ from lockwatch import demo as played
 from lockwatch.demo import crew
 from lockwatch.demo.scene import CONTENDED, Part
 from lockwatch.tui import can_draw
+from lockwatch.tui.look import Look
 from tests.demo.playing import DEADLINE_SECS, database_in, demo, demo_on_terminal, is_running, until, workers_of
 from tests.demo.watching import Watched, pid_of, stand_in
 
@@ -36,8 +37,10 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
 
 
 def test_the_dashboard_is_opened_on_the_database_in_the_temporary_folder(watched: Watched) -> None:
-    assert Path(watched.name).match(f"{watched.folder}/lockwatch-demo-*/locks.db")
-    assert watched.interval == 1.0
+    assert watched.look is not None
+    assert Path(watched.look.name).match(f"{watched.folder}/lockwatch-demo-*/locks.db")
+    assert (watched.look.label, watched.look.colour) == ("DEMO", "blue")
+    assert (watched.look.interval, watched.look.theme) == (1.0, None)
 
 
 def test_a_killed_workers_lock_is_stale_after_its_ttl_and_not_before(watched: Watched) -> None:
@@ -63,7 +66,7 @@ def test_a_purge_removes_the_stale_lock_and_nothing_else(watched: Watched) -> No
 
 def test_the_waiting_worker_takes_the_stuck_lock_within_two_polls_of_its_release(watched: Watched) -> None:
     assert watched.taken[0].id > watched.stuck[0].id
-    assert watched.waited_secs < 2 * watched.interval
+    assert watched.waited_secs < 2 * played.POLL_EVERY_SECS
 
 
 def test_the_stuck_worker_finds_out_that_its_lock_was_released_and_ends(watched: Watched) -> None:
@@ -83,8 +86,8 @@ def test_nothing_is_left_of_a_demo_that_was_quit(watched: Watched) -> None:
 def test_nothing_is_left_of_a_demo_whose_dashboard_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Lock] = []
 
-    def fail(service: LockService, _name: str, *, interval: float, **_others: object) -> None:
-        assert interval
+    def fail(service: LockService, look: Look, **_others: object) -> None:
+        assert look.interval
         assert until(lambda: service.get(*CONTENDED))
         seen.extend(service.snapshot().locks)
         raise RuntimeError("the screen fell down")

@@ -16,6 +16,7 @@ import lockwatch
 from lockwatch import Lock, LockService, LockSnapshot, Outcome
 from lockwatch import demo as played
 from lockwatch.demo.scene import STUCK_ON, Task, cast, worker_of
+from lockwatch.tui.look import Look
 from tests.demo.playing import is_running, until
 
 DOOMED, SUCCESSOR = cast(5)[0].tasks[:2]
@@ -28,8 +29,7 @@ class Watched:
     """What an observer in the dashboard's place saw of one whole demo, and what was left of it."""
 
     folder: Path
-    name: str = ""
-    interval: float = 0
+    look: Look | None = None
     sessions: set[int] = field(default_factory=set)
     stuck: list[Lock] = field(default_factory=list)
     doomed: list[Lock] = field(default_factory=list)
@@ -41,9 +41,9 @@ class Watched:
     waited_secs: float = 0
     stuck_moved_on: bool = False
 
-    def watch(self, service: LockService, name: str, *, interval: float, find_plan: Callable[[str], object]) -> None:
+    def watch(self, service: LockService, look: Look, *, find_plan: Callable[[str], object]) -> None:
         """Stands in for `lockwatch.tui.run`."""
-        self.name, self.interval = name, interval
+        self.look = look
         with pytest.raises(lockwatch.PlanNotFoundError):
             find_plan("nobody's")
         assert until(lambda: self._see(service, self.stuck, "worker-2@", STUCK, STUCK_ON))

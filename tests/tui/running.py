@@ -6,12 +6,14 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from textual.pilot import Pilot
 
 from lockwatch.core.service import LockService
 from lockwatch.tui.app import Dashboard
+from lockwatch.tui.clock import Steady, steady
+from lockwatch.tui.look import Look
 from lockwatch.tui.plan_reader import FindPlan
 from lockwatch.tui.screens.confirm import ConfirmScreen
 
@@ -74,9 +76,12 @@ async def dashboard(
     quiet_secs: float = 0.0,
     interval: float = 60.0,
     find_plan: FindPlan | None = None,
+    look: Look | None = None,
+    clock: Steady = steady,
 ) -> AsyncIterator[Running]:
     """A dashboard that has read the table once, and reads it again when it is told."""
-    app = Dashboard(service, "orders.db", interval=interval, find_plan=find_plan, quiet_secs=quiet_secs)
+    look = replace(look or Look(name="orders.db"), interval=interval)
+    app = Dashboard(service, look, find_plan=find_plan, quiet_secs=quiet_secs, clock=clock)
     async with app.run_test(size=size) as pilot:
         running = Running(app, pilot)
         await running.until(lambda: app.scene.board.is_filled)

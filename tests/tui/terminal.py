@@ -21,7 +21,8 @@ from tests.support import ROOT
 
 PATIENCE_SECS = 20.0
 PROGRAM = (
-    "import sys, lockwatch, lockwatch.tui as tui; tui.run(lockwatch.connect(sys.argv[1]), 'orders.db', interval=0.2)"
+    "import sys, lockwatch, lockwatch.tui as tui; from lockwatch.tui.look import Look;"
+    "tui.run(lockwatch.connect(sys.argv[1]), Look(name='orders.db', interval=0.2))"
 )
 
 

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from lockwatch.core.model import Lock, Outcome, OutcomeKind
-from lockwatch.core.state import LockState
-from lockwatch.tui.board import GHOST_SECS, Board
+from lockwatch.tui.board import Board
 from lockwatch.tui.columns import columns_for
 from lockwatch.tui.diff import Lease, lease_of
+from lockwatch.tui.ghosts import GHOST_SECS
 from lockwatch.tui.rows import row
+from lockwatch.tui.wish import Standing
 from lockwatch.tui.words import how_it_went
-from tests.tui.making import at, board, lock, names, snapshot, text
+from tests.tui.making import at, board, filter_by, lock, names, see, snapshot, text
 
 
 def test_the_shortest_time_left_comes_first_and_the_unreadable_before_it() -> None:
@@ -42,20 +43,20 @@ def test_the_cursor_starts_on_the_first_row() -> None:
 def test_the_cursor_stays_on_its_lease_when_rows_come_above_it() -> None:
     shown = board(lock(1, 60), lock(2, 50))
     shown.move(1)
-    shown.see(snapshot([lock(1, 60), lock(2, 50), *(lock(number, 5) for number in range(10, 50))]))
+    see(shown, snapshot([lock(1, 60), lock(2, 50), *(lock(number, 5) for number in range(10, 50))]))
     assert shown.selected == lock(1, 60)
     assert shown.cursor_index == 41
 
 
 def test_a_renewal_keeps_the_lease_under_the_cursor() -> None:
     shown = board(lock(1, 10), lock(2, 50))
-    shown.see(snapshot([lock(1, 70), lock(2, 50)], 5))
+    see(shown, snapshot([lock(1, 70), lock(2, 50)], 5))
     assert shown.selected == lock(1, 70)
 
 
 def test_a_lease_that_goes_stays_as_a_ghost_under_the_cursor_for_ever() -> None:
     shown = board(lock(1, 40), lock(2, 50))
-    shown.see(snapshot([lock(2, 50)], 3))
+    see(shown, snapshot([lock(2, 50)], 3))
     shown.pass_time(at(3000))
     assert shown.selected == lock(1, 40)
     ghost = shown.ghost(lock(1, 40))
@@ -65,7 +66,7 @@ def test_a_lease_that_goes_stays_as_a_ghost_under_the_cursor_for_ever() -> None:
 
 def test_a_ghost_goes_when_the_cursor_leaves_it() -> None:
     shown = board(lock(1, 40), lock(2, 50))
-    shown.see(snapshot([lock(2, 50)], 3))
+    see(shown, snapshot([lock(2, 50)], 3))
     shown.move(1)
     assert shown.pass_time(at(3 + GHOST_SECS))
     assert names(shown) == ["p2"]
@@ -73,7 +74,7 @@ def test_a_ghost_goes_when_the_cursor_leaves_it() -> None:
 
 def test_a_ghost_elsewhere_stays_a_few_seconds() -> None:
     shown = board(lock(1, 40), lock(2, 50))
-    shown.see(snapshot([lock(1, 40)], 3))
+    see(shown, snapshot([lock(1, 40)], 3))
     assert not shown.pass_time(at(2.9 + GHOST_SECS))
     assert names(shown) == ["p1", "p2"]
     assert shown.pass_time(at(3 + GHOST_SECS))
@@ -82,14 +83,14 @@ def test_a_ghost_elsewhere_stays_a_few_seconds() -> None:
 
 def test_a_ghost_goes_although_the_databases_clock_was_set_back() -> None:
     shown = board(lock(1, 40), lock(2, 50))
-    shown.see(snapshot([lock(1, 40)], 3))
+    see(shown, snapshot([lock(1, 40)], 3))
     assert shown.pass_time(at(-3600))
 
 
 def test_a_takeover_is_a_ghost_and_a_new_row_and_the_cursor_stays_with_the_ghost() -> None:
     old, new = lock(1, -2, name="p"), lock(2, 60, name="p", owner="other")
     shown = board(old)
-    shown.see(snapshot([new], 3))
+    see(shown, snapshot([new], 3))
     assert shown.rows == [old, new]
     assert shown.selected == old
     ghost = shown.ghost(old)
@@ -99,15 +100,15 @@ def test_a_takeover_is_a_ghost_and_a_new_row_and_the_cursor_stays_with_the_ghost
 
 def test_an_id_that_comes_back_for_another_owner_is_another_lease() -> None:
     shown = board(lock(1, 40, owner="A"))
-    shown.see(snapshot([lock(1, 40, owner="B")], 3))
+    see(shown, snapshot([lock(1, 40, owner="B")], 3))
     assert shown.selected == lock(1, 40, owner="A")
     assert shown.ghost(lock(1, 40, owner="A")) is not None
 
 
 def test_a_lease_that_comes_back_is_no_ghost_any_more() -> None:
     shown = board(lock(1, 40))
-    shown.see(snapshot([], 1))
-    shown.see(snapshot([lock(1, 40)], 2))
+    see(shown, snapshot([], 1))
+    see(shown, snapshot([lock(1, 40)], 2))
     assert shown.ghost(lock(1, 40)) is None
     assert shown.rows == [lock(1, 40)]
 
@@ -118,7 +119,7 @@ def test_a_ghost_says_what_this_dashboard_did() -> None:
         outcome = Outcome(kind=OutcomeKind.DONE, seen=lock(1, 40), now=None, at=at(1))
         if told_first:
             shown.note("released", [outcome])
-        shown.see(snapshot([], 2))
+        see(shown, snapshot([], 2))
         if not told_first:
             shown.note("released", [outcome])
         ghost = shown.ghost(lock(1, 40))
@@ -127,58 +128,58 @@ def test_a_ghost_says_what_this_dashboard_did() -> None:
 
 
 def test_the_same_tuple_of_locks_changes_nothing() -> None:
-    shown = Board()
-    seen = snapshot([lock(1), lock(2)])
-    assert shown.see(seen)
-    assert not shown.see(replace(seen, taken_at=at(5)))
+    shown = board(lock(1), lock(2))
+    rows = shown.rows
+    assert not see(shown, snapshot([lock(1), lock(2)], 5))
+    assert shown.rows is rows
     assert shown.taken_at == at(5)
 
 
 def test_the_filter_finds_every_word_in_resource_or_owner_whatever_its_case() -> None:
     shown = board(lock(1, name="Import-Customers", owner="ana@b:1"), lock(2, name="import", owner="bob@b:2"))
-    shown.narrow("IMPORT ana")
+    filter_by(shown, "IMPORT ana")
     assert names(shown) == ["Import-Customers"]
-    shown.narrow("import b:")
+    filter_by(shown, "import b:")
     assert len(names(shown)) == 2
-    shown.narrow("plan/imp bob x")
+    filter_by(shown, "plan/imp bob x")
     assert names(shown) == []
     assert (shown.shown, shown.total) == (0, 2)
 
 
 def test_the_filter_finds_what_is_shown_of_a_hostile_name() -> None:
     shown = board(lock(1, name="a\x1b[2Jb"), lock(2))
-    shown.narrow("␛[2j")
+    filter_by(shown, "␛[2j")
     assert names(shown) == ["a\x1b[2Jb"]
 
 
 def test_the_cursor_comes_back_with_its_lease_when_the_filter_goes() -> None:
     shown = board(lock(1, 10, name="alpha"), lock(2, 20, name="beta"), lock(3, 30, name="alps"))
     shown.move(1)
-    shown.narrow("al")
+    filter_by(shown, "al")
     assert shown.selected == lock(3, 30, name="alps")
-    shown.narrow("")
+    filter_by(shown, "")
     assert shown.selected == lock(2, 20, name="beta")
 
 
 def test_a_filter_that_matches_nothing_leaves_no_row_under_the_cursor() -> None:
     shown = board(lock(1))
-    shown.narrow("nothing")
+    filter_by(shown, "nothing")
     assert shown.selected is None
     shown.move(1)
     shown.move_to(3)
-    shown.narrow("")
+    filter_by(shown, "")
     assert shown.selected == lock(1)
 
 
 def test_stale_locks_that_the_filter_hides_are_counted_and_not_listed() -> None:
     shown = board(lock(1, -5, name="a1"), lock(2, -6, name="b1"), lock(3, 60, name="a2"), lock(4, None, name="a3"))
-    shown.narrow("/a")
+    filter_by(shown, "/a")
     assert shown.stale(at(0)) == ([lock(1, -5, name="a1")], 1)
 
 
 def test_a_stale_ghost_is_not_listed_as_stale() -> None:
     shown = board(lock(1, -5), lock(2, -5))
-    shown.see(snapshot([lock(2, -5)], 1))
+    see(shown, snapshot([lock(2, -5)], 1))
     assert shown.stale(at(1)) == ([lock(2, -5)], 0)
 
 
@@ -186,12 +187,13 @@ def test_a_stale_ghost_is_not_listed_as_stale() -> None:
 def test_counts_are_those_of_the_states_one_by_one(lefts: list[float | None], seconds: float) -> None:
     locks = [lock(number, left) for number, left in enumerate(lefts)]
     shown = board(*locks)
-    states = [shown.state(one, at(seconds)) for one in locks]
+    states = [shown.standing(one, at(seconds)) for one in locks]
     counts = shown.counts(at(seconds))
-    assert [states.count(state) for state in LockState] == [
+    assert [states.count(state) for state in Standing] == [
         counts.held,
         counts.expiring,
         counts.stale,
+        counts.late,
         counts.unreadable,
     ]
     assert counts.total == len(locks)
@@ -209,7 +211,7 @@ class Cursor(RuleBasedStateMachine):
         self.expected: Lease | None = None
 
     def poll(self) -> None:
-        self.board.see(snapshot(sorted(self.table.values(), key=lambda lock: lock.id), self.seconds))
+        see(self.board, snapshot(sorted(self.table.values(), key=lambda lock: lock.id), self.seconds))
         if self.expected is None:
             self.expected = self.board.cursor
 

@@ -57,7 +57,7 @@ async def test_purge_lists_what_it_removes_and_counts_what_the_filter_hides(url:
         await running.press("slash", "slash", "a", "enter")
         await running.until_shown("3 of 4 shown")
         await running.press("p")
-        await running.until_shown("these 2")
+        await running.until_shown("purge both")
         said = running.screen()
         assert "plan/a1" in said
         assert "plan/a2" in said

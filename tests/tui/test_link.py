@@ -11,12 +11,14 @@ from datetime import timedelta
 import pytest
 
 import lockwatch
-from lockwatch import DatabaseError, LockService, LockSnapshot, Watcher
+from lockwatch import DatabaseError, LockService, Watcher
 from lockwatch.core.timestamps import utc_now
+from lockwatch.core.watcher import Watched
 from lockwatch.tui.app import Dashboard
 from lockwatch.tui.clock import steady
 from lockwatch.tui.freshness import Freshness, Link
-from lockwatch.tui.messages import Polled, PollFailed, Settled
+from lockwatch.tui.look import Look
+from lockwatch.tui.messages import Polled, PollFailed, Progressed, Settled
 from lockwatch.tui.orders import Order, Verb
 from lockwatch.tui.poller import Poller
 from lockwatch.tui.writer import Writer
@@ -29,10 +31,10 @@ class Answers:
     """Collects what a thread posts."""
 
     def __init__(self) -> None:
-        self.all: list[Polled | PollFailed | Settled] = []
+        self.all: list[Polled | PollFailed | Progressed | Settled] = []
         self._came = threading.Condition()
 
-    def post(self, message: Polled | PollFailed | Settled) -> bool:
+    def post(self, message: Polled | PollFailed | Progressed | Settled) -> bool:
         with self._came:
             self.all.append(message)
             self._came.notify_all()
@@ -73,10 +75,10 @@ def test_a_poll_asked_for_during_a_poll_comes_after_it(service: LockService) -> 
 
 
 def test_whatever_a_driver_raises_is_an_answer(service: LockService, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: Watcher) -> LockSnapshot:
+    def fail(_: Watcher) -> Watched:
         raise ZeroDivisionError("a\x1b[2J\nb")
 
-    monkeypatch.setattr(Watcher, "snapshot", fail)
+    monkeypatch.setattr(Watcher, "look", fail)
     answers = Answers()
     with polling(service, answers) as poller:
         for count in range(1, 6):
@@ -106,11 +108,11 @@ def test_a_table_that_takes_long_to_read_is_read_more_rarely(service: LockServic
 def test_stopping_does_not_wait_for_a_poll_that_hangs(service: LockService, monkeypatch: pytest.MonkeyPatch) -> None:
     hangs = threading.Event()
 
-    def hang(_: Watcher) -> LockSnapshot:
+    def hang(_: Watcher) -> Watched:
         hangs.wait(30)
         raise DatabaseError("at last")
 
-    monkeypatch.setattr(Watcher, "snapshot", hang)
+    monkeypatch.setattr(Watcher, "look", hang)
     poller = Poller(service.watcher, Answers().post, 1.0, steady)
     poller.start()
     began = time.monotonic()
@@ -123,7 +125,7 @@ def test_a_write_that_fails_is_an_answer_and_what_was_done_before_is_known(
     url: str, service: LockService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = [insert_row(url, f"plan/p{number}") for number in range(3)]
-    monkeypatch.setattr("lockwatch.tui.writer.CHUNK_SIZE", 2)
+    monkeypatch.setattr("lockwatch.tui.orders.CHUNK_SIZE", 2)
     stale = service.snapshot().locks
     purge = service.purge_exact
     calls = []
@@ -137,8 +139,8 @@ def test_a_write_that_fails_is_an_answer_and_what_was_done_before_is_known(
     monkeypatch.setattr(service, "purge_exact", fail_later)
     answers = Answers()
     assert Writer(service, answers.post).carry_out(Order(verb=Verb.PURGE, locks=stale))
-    answers.wait(1)
-    settled = answers.all[0]
+    answers.wait(2)
+    settled = answers.all[-1]
     assert isinstance(settled, Settled)
     assert [outcome.seen.id for outcome in settled.outcomes] == ids[:2]
     assert settled.failure == "the disk is full"
@@ -147,11 +149,11 @@ def test_a_write_that_fails_is_an_answer_and_what_was_done_before_is_known(
 def test_one_order_at_a_time(service: LockService, monkeypatch: pytest.MonkeyPatch) -> None:
     goes_on = threading.Event()
 
-    def hang(_: lockwatch.Lock) -> lockwatch.Outcome:
+    def hang(_: tuple[lockwatch.Lock, ...]) -> list[lockwatch.Outcome]:
         goes_on.wait(30)
         raise DatabaseError("at last")
 
-    monkeypatch.setattr(service, "release_exact", hang)
+    monkeypatch.setattr(service, "release_all_exact", hang)
     answers = Answers()
     writer = Writer(service, answers.post)
     order = Order(verb=Verb.RELEASE, locks=(lock(1),))
@@ -219,11 +221,11 @@ async def test_y_is_refused_while_disconnected(url: str, service: LockService) -
 async def test_a_write_that_fails_keeps_the_dialog_open_and_says_why(
     service: LockService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_: lockwatch.Lock) -> lockwatch.Outcome:
+    def fail(_: tuple[lockwatch.Lock, ...]) -> list[lockwatch.Outcome]:
         raise DatabaseError("the database cannot be written")
 
     service.acquire("plan", "a", "A", ttl_seconds=60)
-    monkeypatch.setattr(service, "release_exact", fail)
+    monkeypatch.setattr(service, "release_all_exact", fail)
     async with dashboard(service) as running:
         await running.press("r", "y")
         await running.until_shown("not done: the database cannot be written")
@@ -257,4 +259,4 @@ async def test_bytes_that_are_no_text_are_shown_replaced(url: str, service: Lock
 
 
 def lockwatch_dashboard(service: LockService) -> Dashboard:
-    return Dashboard(service, "orders.db", interval=0.05)
+    return Dashboard(service, Look(name="orders.db", interval=0.05))

@@ -4,19 +4,26 @@ import pytest
 
 from lockwatch.core.model import Lock, Outcome, OutcomeKind
 from lockwatch.tui.board import Board
+from lockwatch.tui.diff import Changes
 from lockwatch.tui.orders import Verb
-from lockwatch.tui.pins import Pinned, pin
-from lockwatch.tui.victims import Body, answers, title
-from tests.tui.making import at, board, lock, snapshot, text
+from lockwatch.tui.pins import Hidden, Pinned, pin
+from lockwatch.tui.victims import Body, Victims, answers, title
+from tests.tui.making import at, board, lock, see, snapshot, text
 
 
 def says(pinned: Pinned, seconds: float, cells: int = 69) -> str:
-    return text(*Body(pinned, at(seconds), cells))
+    return text(*Body(Victims(pinned), at(seconds), cells))
 
 
 def pinned_and_board(verb: Verb, *locks: Lock, hidden: int = 0) -> tuple[Pinned, Board]:
     shown = board(*locks)
-    return pin(verb, shown.rows, shown, hidden=hidden, ttl_seconds=60), shown
+    return pin(verb, shown.rows, shown, hidden=Hidden(left_out=hidden)), shown
+
+
+def look_again(pinned: Pinned, shown: Board, *locks: Lock, seconds: float) -> Pinned:
+    """What a dialog makes of a poll that saw these."""
+    changes = see(shown, snapshot(locks, seconds))
+    return pinned.recheck(shown, changes).pass_time(at(seconds))
 
 
 def test_a_dialog_tells_owner_age_time_left_and_fence() -> None:
@@ -37,15 +44,14 @@ def test_names_of_any_length_are_told_in_full() -> None:
 
 def test_a_renewed_lease_is_pinned_anew_and_says_that_its_holder_is_alive() -> None:
     pinned, shown = pinned_and_board(Verb.RELEASE, lock(1, 6))
-    shown.see(snapshot([lock(1, 36)], 6))
-    pinned = pinned.recheck(shown, at(6))
+    pinned = look_again(pinned, shown, lock(1, 36), seconds=6)
     assert pinned.order().locks == (lock(1, 36),)
     assert "renewed 2s ago: its holder is alive" in says(pinned, 8)
 
 
 def test_a_dialog_opens_with_the_last_renewal_that_was_seen() -> None:
     shown = board(lock(1, 6))
-    shown.see(snapshot([lock(1, 36)], 6))
+    see(shown, snapshot([lock(1, 36)], 6))
     pinned = pin(Verb.RELEASE, shown.rows, shown)
     assert "renewed 2s ago: its holder is alive" in says(pinned, 8)
     assert "last renewed 34s ago" in says(pinned, 40)
@@ -54,16 +60,15 @@ def test_a_dialog_opens_with_the_last_renewal_that_was_seen() -> None:
 def test_an_operators_renewal_is_not_told_as_a_sign_of_life() -> None:
     pinned, shown = pinned_and_board(Verb.RELEASE, lock(1, 6))
     shown.note("renewed", [Outcome(kind=OutcomeKind.DONE, seen=lock(1, 6), now=lock(1, 305), at=at(5))])
-    shown.see(snapshot([lock(1, 305)], 6))
-    said = says(pinned.recheck(shown, at(6)), 8)
+    pinned = look_again(pinned, shown, lock(1, 305), seconds=6)
+    said = says(pinned, 8)
     assert "renewed by you 2s ago" in said
     assert "alive:" not in said
 
 
 def test_a_lease_that_was_taken_over_drops_out_and_says_by_whom() -> None:
     pinned, shown = pinned_and_board(Verb.RELEASE, lock(1, 6, name="p"))
-    shown.see(snapshot([lock(2, 60, name="p", owner="B")], 7))
-    pinned = pinned.recheck(shown, at(7))
+    pinned = look_again(pinned, shown, lock(2, 60, name="p", owner="B"), seconds=7)
     assert pinned.order().locks == ()
     assert "left out: taken over by B (fence 2), 3s ago" in says(pinned, 10)
     assert "Nothing is left to release." in says(pinned, 10)
@@ -72,61 +77,59 @@ def test_a_lease_that_was_taken_over_drops_out_and_says_by_whom() -> None:
 
 def test_a_lease_that_is_gone_drops_out() -> None:
     pinned, shown = pinned_and_board(Verb.PURGE, lock(1, -6), lock(2, -7))
-    shown.see(snapshot([lock(2, -7)], 1))
-    pinned = pinned.recheck(shown, at(1))
+    pinned = look_again(pinned, shown, lock(2, -7), seconds=1)
     assert pinned.order().locks == (lock(2, -7),)
     assert "plan/p1  left out: gone, 1s ago" in says(pinned, 2)
     assert title(pinned) == "Purge 1 stale lock"
-    assert pinned.recheck(shown, at(3)).dropped == pinned.dropped
+    assert look_again(pinned, shown, lock(2, -7), seconds=3).dropped == pinned.dropped
 
 
 def test_what_this_dashboard_removed_meanwhile_is_said_to_be_its_doing() -> None:
     pinned, shown = pinned_and_board(Verb.PURGE, lock(1, -6))
     shown.note("released", [Outcome(kind=OutcomeKind.DONE, seen=lock(1, -6), now=None, at=at(1))])
-    shown.see(snapshot([], 1))
-    assert "released by you" in says(pinned.recheck(shown, at(1)), 2)
+    pinned = look_again(pinned, shown, seconds=1)
+    assert "released by you" in says(pinned, 2)
 
 
 def test_an_expired_lease_is_still_one_to_release() -> None:
-    pinned, shown = pinned_and_board(Verb.RELEASE, lock(1, 6))
-    pinned = pinned.recheck(shown, at(10))
+    pinned, _shown = pinned_and_board(Verb.RELEASE, lock(1, 6))
+    pinned = pinned.pass_time(at(10))
     assert pinned.order().locks == (lock(1, 6),)
     assert "stale for 4s" in says(pinned, 10)
     assert "was held by" in says(pinned, 10)
 
 
 def test_an_expired_lease_is_none_to_renew() -> None:
-    pinned, shown = pinned_and_board(Verb.RENEW, lock(1, 6))
-    assert pinned.recheck(shown, at(5)).order().locks == (lock(1, 6),)
-    pinned = pinned.recheck(shown, at(6))
+    pinned, _shown = pinned_and_board(Verb.RENEW, lock(1, 6))
+    assert pinned.pass_time(at(5)).order().locks == (lock(1, 6),)
+    pinned = pinned.pass_time(at(6))
     assert pinned.order().locks == ()
     assert "expired: there is nothing to renew" in says(pinned, 8)
 
 
 def test_a_stale_lease_that_was_renewed_is_none_to_purge() -> None:
     pinned, shown = pinned_and_board(Verb.PURGE, lock(1, -6))
-    shown.see(snapshot([lock(1, 60)], 1))
-    pinned = pinned.recheck(shown, at(1))
+    pinned = look_again(pinned, shown, lock(1, 60), seconds=1)
     assert pinned.order().locks == ()
     assert "not stale any more, its holder is alive" in says(pinned, 1)
 
 
 def test_no_lease_ever_joins() -> None:
     pinned, shown = pinned_and_board(Verb.PURGE, lock(1, -6))
-    shown.see(snapshot([lock(1, -6), lock(2, -9)], 1))
-    assert pinned.recheck(shown, at(1)).order().locks == (lock(1, -6),)
+    pinned = look_again(pinned, shown, lock(1, -6), lock(2, -9), seconds=1)
+    assert pinned.order().locks == (lock(1, -6),)
 
 
 def test_an_expiry_that_was_set_back_is_told() -> None:
     pinned, shown = pinned_and_board(Verb.RELEASE, lock(1, 60))
-    shown.see(snapshot([lock(1, 30)], 1))
-    assert "its expiry was changed 1s ago" in says(pinned.recheck(shown, at(1)), 2)
+    pinned = look_again(pinned, shown, lock(1, 30), seconds=1)
+    assert "its expiry was changed 1s ago" in says(pinned, 2)
 
 
 def test_the_list_of_a_purge_is_exactly_its_order() -> None:
     locks = [lock(number, -number) for number in range(1, 40)]
     pinned, _ = pinned_and_board(Verb.PURGE, *locks, hidden=2)
-    lines = [text(line) for line in Body(pinned, at(0), 80)]
+    lines = [text(line) for line in Body(Victims(pinned), at(0), 80)]
     assert [line.split()[0] for line in lines if "stale" in line and "fence" in line] == [
         one.resource for one in pinned.order().locks
     ]
@@ -137,7 +140,7 @@ def test_the_list_of_a_purge_is_exactly_its_order() -> None:
 def test_a_refusal_for_renewed_since_keeps_the_new_facts_though_the_last_poll_is_older() -> None:
     pinned, shown = pinned_and_board(Verb.RELEASE, lock(1, 6))
     since = Outcome(kind=OutcomeKind.RENEWED_SINCE, seen=lock(1, 6), now=lock(1, 36), at=at(6))
-    pinned = pinned.after([since]).recheck(shown, at(6.1))
+    pinned = pinned.after([since]).recheck(shown, Changes()).pass_time(at(6.1))
     assert pinned.order().locks == (lock(1, 36),)
     assert "its holder is alive" in says(pinned, 7)
 
@@ -145,27 +148,27 @@ def test_a_refusal_for_renewed_since_keeps_the_new_facts_though_the_last_poll_is
 @pytest.mark.parametrize("kind", [kind for kind in OutcomeKind if kind is not OutcomeKind.RENEWED_SINCE])
 def test_any_other_answer_leaves_nothing_to_decide(kind: OutcomeKind) -> None:
     pinned, _ = pinned_and_board(Verb.RELEASE, lock(1, 6))
-    assert pinned.after([Outcome(kind=kind, seen=lock(1, 6), now=None, at=at(6))]).pins == ()
+    assert pinned.after([Outcome(kind=kind, seen=lock(1, 6), now=None, at=at(6))]).locks == {}
 
 
 def test_a_purge_that_meets_a_renewal_leaves_it_alone() -> None:
     pinned, _ = pinned_and_board(Verb.PURGE, lock(1, -6))
     after = pinned.after([Outcome(kind=OutcomeKind.RENEWED_SINCE, seen=lock(1, -6), now=lock(1, 36), at=at(6))])
-    assert after.pins == ()
+    assert after.locks == {}
     assert "not stale any more" in says(after, 7)
 
 
 def test_a_renewal_says_how_long_it_gives() -> None:
-    pinned, _ = pinned_and_board(Verb.RENEW, lock(1, 6))
+    pinned, _ = pinned_and_board(Verb.RENEW, lock(1, 6, held=54))
     assert title(pinned) == "Renew this lock for 60s"
     assert "It then lasts 60s from now." in says(pinned, 0)
-    longer, _ = pinned_and_board(Verb.RENEW, lock(1, 90))
+    longer, _ = pinned_and_board(Verb.RENEW, lock(1, 600.5))
     assert "nothing would change" in says(longer, 0)
 
 
 def test_an_unreadable_lease_can_be_released_and_says_why_it_stands() -> None:
-    pinned, shown = pinned_and_board(Verb.RELEASE, lock(1, None))
-    said = says(pinned.recheck(shown, at(1)), 0)
+    pinned, _shown = pinned_and_board(Verb.RELEASE, lock(1, None))
+    said = says(pinned, 0)
     assert "expiry unreadable: 'tomorrow'" in said
     assert "nobody can take the lock" in said
 
@@ -180,15 +183,16 @@ def test_markup_and_escapes_in_names_are_only_text() -> None:
 
 def test_a_body_can_be_sliced() -> None:
     pinned, _ = pinned_and_board(Verb.PURGE, lock(1, -6), lock(2, -7))
-    body = Body(pinned, at(0), 60)
+    body = Body(Victims(pinned), at(0), 60)
     assert body[0:2] == [body[0], body[1]]
     assert body[-1] == body[len(body) - 1]
 
 
 def test_a_list_on_a_narrow_screen_takes_two_lines_for_each_lease() -> None:
     pinned, shown = pinned_and_board(Verb.PURGE, *(lock(n, -n, name=f"import-customers-{n}") for n in (1, 2, 3)))
-    shown.see(snapshot([lock(n, -n, name=f"import-customers-{n}") for n in (2, 3)], 1))
-    lines = [text(line) for line in Body(pinned.recheck(shown, at(1)), at(1), 38)]
+    left = [lock(n, -n, name=f"import-customers-{n}") for n in (2, 3)]
+    pinned = look_again(pinned, shown, *left, seconds=1)
+    lines = [text(line) for line in Body(Victims(pinned), at(1), 38)]
     assert lines[:6] == [
         "plan/import-customers-3       4s stale",
         "  worker@host:1  fence 3",

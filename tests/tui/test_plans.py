@@ -16,12 +16,13 @@ from lockwatch.database import Database
 from lockwatch.plans import Phase, Plan, PlanLifecycleService, PlanState
 from lockwatch.tui.detail import detail
 from lockwatch.tui.freshness import PATIENCE_SECS, Freshness, Link
+from lockwatch.tui.look import Look
 from lockwatch.tui.messages import PlanRead
 from lockwatch.tui.plan_reader import PlanReader
 from lockwatch.tui.scene import Scene
 from tests.plans.placing import put
 from tests.support import execute, insert_row
-from tests.tui.making import at, lock, snapshot, text
+from tests.tui.making import at, lock, see, snapshot, text
 from tests.tui.running import dashboard
 
 FAR = "2998-01-01T00:00:00.000000Z"
@@ -48,8 +49,8 @@ def plan(plan_id: str = "p1", name: str = "EU report", state: PlanState = PlanSt
 
 def scene(*locks: Lock) -> Scene:
     freshness = Freshness(started=0.0, every=1.0, taken_at=at(0), polled=0.0)
-    made = Scene(name="orders.db", freshness=freshness, steady=lambda: 0.0)
-    made.board.see(snapshot(locks or [lock(1), lock(2, 70)]))
+    made = Scene(look=Look(name="orders.db"), freshness=freshness, steady=lambda: 0.0)
+    see(made.board, snapshot(locks or [lock(1), lock(2, 70)]))
     return made
 
 

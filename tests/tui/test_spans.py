@@ -1,20 +1,23 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lockwatch.cells import pad, width
 from lockwatch.core.model import Lock
-from lockwatch.core.state import LockState
 from lockwatch.tui.board import Board
 from lockwatch.tui.columns import columns_for
 from lockwatch.tui.editor import LONGEST, Editor
 from lockwatch.tui.quiet import Quiet
+from lockwatch.tui.ranking import Sort
 from lockwatch.tui.rows import GLYPHS, bar, heading, row
-from lockwatch.tui.spans import Role, Span, apart, blanks, crop, difference, flow, joined, width_of, wrap
+from lockwatch.tui.spans import Line, Role, Span, apart, blanks, crop, differences, flow, width_of, wrap
+from lockwatch.tui.wish import Standing
 from lockwatch.tui.words import brief
-from tests.tui.making import at, board, lock, snapshot, text
+from tests.tui.making import at, board, lock, see, snapshot, text
 
 WIDTHS = (1, 2, 5, 13, 14, 25, 29, 30, 40, 49, 50, 60, 69, 70, 80, 99, 100, 120, 200, 400)
 
@@ -28,7 +31,7 @@ def test_a_row_and_its_heading_fit_any_width(cells: int) -> None:
     one = lock(123456, 41, name="計画" * 40, owner="日本" * 40 + "@host:1", held=19)
     shown = board(one)
     assert width(drawn(shown, one, cells)) <= cells
-    assert width(text(heading(columns_for(cells)))) <= cells
+    assert width(text(heading(columns_for(cells), Sort()))) <= cells
 
 
 @given(st.text(max_size=300), st.text(max_size=300), st.sampled_from(WIDTHS))
@@ -75,18 +78,18 @@ def test_a_state_is_a_word_and_a_glyph_and_not_a_colour_alone(left: float | None
     one = lock(1, left, held=0 if left is None else 60 - left)
     said = drawn(board(one), one, 100)
     assert state in said
-    assert GLYPHS[LockState(state.lower())] in said
+    assert GLYPHS[Standing(state.lower())] in said
 
 
 def test_a_ghost_is_told_in_the_row() -> None:
     shown = board(lock(1, 40), lock(2, 50))
-    shown.see(snapshot([lock(2, 50)], -3))
+    see(shown, snapshot([lock(2, 50)], -3))
     assert drawn(shown, lock(1, 40), 80) == "  ┄ plan/p1   gone 3s ago, 43s before its expiry"
 
 
 def test_a_ghost_is_told_briefly_where_there_is_no_room() -> None:
     shown = board(lock(1, 40), lock(2, 50))
-    shown.see(snapshot([lock(2, 50)], -3))
+    see(shown, snapshot([lock(2, 50)], -3))
     assert drawn(shown, lock(1, 40), 40) == " ┄ plan/p1 gone 3s ago"
 
 
@@ -175,22 +178,44 @@ def test_a_time_fits_its_column_however_long_it_is(seconds: float, words: str) -
     assert brief(seconds) == words
 
 
-@given(
-    st.lists(st.sampled_from(["a", "b", "cc", "計", " "]), max_size=6),
-    st.lists(st.sampled_from(["a", "b", "cc", "計", " "]), max_size=6),
-)
-def test_lines_are_alike_outside_of_what_is_said_to_differ(before: list[str], after: list[str]) -> None:
-    cells = 14
-    left, right = difference(tuple(map(Span, before)), tuple(map(Span, after)), cells)
-    assert 0 <= left <= right <= cells
-    old, new = (cells_of("".join(texts), cells) for texts in (before, after))
-    assert old[:left] == new[:left]
-    assert old[right:] == new[right:]
+PIECES = st.lists(st.sampled_from(["a", "b", "cc", "cd", "計", " ", "same words", "same wards"]), max_size=6)
 
 
-def test_joining_spans_changes_no_text() -> None:
-    line = (Span("a", Role.HELD), blanks(2), Span("b", Role.STALE), Span("c", Role.STALE), Span(""))
-    assert joined(line) == (Span("a  ", Role.HELD), Span("bc", Role.STALE))
+@given(PIECES, PIECES, st.sampled_from(list(Role)))
+def test_lines_are_alike_outside_of_what_is_said_to_differ(before: list[str], after: list[str], role: Role) -> None:
+    cells = 24
+    old, new = (crop(tuple(map(Span, texts)), cells) for texts in (before, after))
+    new = tuple(span._replace(role=role) if span.text == "b" else span for span in new)
+    places = differences(old, new, cells)
+    assert all(left < right for left, right in places)
+    assert all(left - before >= 5 for (_, before), (left, _) in pairwise(places))
+    assert all(left >= 0 and right <= cells for left, right in places)
+    shown: list[tuple[object, object]] = list(zip(cells_seen(old, cells), cells_seen(new, cells), strict=True))
+    for left, right in places:
+        shown[left:right] = [("", "")] * (right - left)
+    assert all(one == other for one, other in shown)
+
+
+def test_one_digit_that_changes_is_one_cell() -> None:
+    name, state = Span("plan/nightly  "), Span("HELD", Role.HELD)
+    before, after = (
+        (name, state, Span(left), blanks(2), Span(held)) for left, held in (("  41s", "19s"), ("  40s", "20s"))
+    )
+    assert differences(before, before, 80) == []
+    assert differences(before, (name, state, Span("  41s"), blanks(2), Span("19s")), 80) == []
+    assert differences((name, state, Span("  41s")), (name, state, Span("  40s")), 80) == [(21, 22)]
+    assert differences(before, after, 80) == [(21, 27)]
+
+
+def test_a_longer_text_changes_all_that_comes_after_it() -> None:
+    assert differences((Span("ab"), Span("c")), (Span("abd"), Span("c")), 10) == [(0, 10)]
+    assert differences((Span("ab"),), (Span("ab"), Span("c")), 10) == [(2, 10)]
+
+
+def cells_seen(line: Line, cells: int) -> list[tuple[str, Role]]:
+    """What stands in each cell, and as what; as what does not matter to a blank beyond the line's end."""
+    shown = [(cell, span.role) for span in line for cell in cells_of(span.text, width(span.text))]
+    return shown + [(" ", Role.TEXT)] * (cells - len(shown))
 
 
 def cells_of(said: str, cells: int) -> list[str]:

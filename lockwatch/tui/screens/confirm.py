@@ -8,25 +8,36 @@ from typing import Final
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.content import Content
 from textual.geometry import Size
 from textual.screen import ModalScreen
 
-from lockwatch.core.model import Outcome
-from lockwatch.tui.messages import Confirmed
+from lockwatch.cells import fit
+from lockwatch.tui.diff import Changes
+from lockwatch.tui.header import label_of
+from lockwatch.tui.help import Mode
+from lockwatch.tui.messages import Cancelled, Confirmed, Settled
 from lockwatch.tui.orders import Order
 from lockwatch.tui.pins import Pinned
 from lockwatch.tui.quiet import QUIET_SECS, Quiet
+from lockwatch.tui.rows import bar
 from lockwatch.tui.scene import Scene
+from lockwatch.tui.screens.help import HelpScreen
 from lockwatch.tui.screens.scrolling import steps
 from lockwatch.tui.spans import BLANK, Line, Role, Span, blanks, wrap
-from lockwatch.tui.victims import Body, answers, database, title
+from lockwatch.tui.victims import Body, Victims, answers, title
 from lockwatch.tui.widgets.line_view import Lines
+from lockwatch.tui.words import number
 
 _WIDEST: Final = 76
 _LEAST_FRAMED: Final = Size(44, 12)
 """A screen smaller than this has no room for a frame."""
 _LEAST: Final = Size(20, 7)
 """A screen smaller than this cannot show what would be done."""
+_LONG_SECS: Final = 0.5
+"""What takes longer than this gets a progress bar."""
+_PROGRESS_SECS: Final = 0.2
+_BAR_CELLS: Final = 24
 
 
 class ConfirmScreen(ModalScreen[None]):
@@ -42,6 +53,11 @@ class ConfirmScreen(ModalScreen[None]):
         self._quiet_secs = quiet_secs
         self._quiet = Quiet(monotonic(), quiet_secs)
         self._ordered: Order | None = None
+        self._ordered_at = 0.0
+        self._done = 0
+        self._drawn_at = 0.0
+        self._victims = Victims(pinned)
+        self._is_stopping = False
         self._remark = ""
         self._body = Lines(id="body")
         self._below = Lines(id="answers")
@@ -53,6 +69,10 @@ class ConfirmScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Count the quiet from when there is something to see."""
+        self._disturb(monotonic())
+
+    def on_screen_resume(self) -> None:
+        """After the help, count it anew."""
         self._disturb(monotonic())
 
     def on_key(self, event: events.Key) -> None:
@@ -67,9 +87,11 @@ class ConfirmScreen(ModalScreen[None]):
         if lines := steps(event.key, self._body.size.height):
             self._body.scroll_relative(y=lines, animate=False)
         elif counts and event.key in ("escape", "q"):
-            self.dismiss()
+            self._leave()
         elif counts and event.key == "y":
             self._confirm()
+        elif counts and event.key == "question_mark":
+            self.app.push_screen(HelpScreen(Mode.DECIDING))
         self.redraw()
 
     def on_paste(self, event: events.Paste) -> None:
@@ -85,29 +107,36 @@ class ConfirmScreen(ModalScreen[None]):
         """Whether this dialog waits for the answer to an order."""
         return self._ordered is order
 
-    def recheck(self) -> None:
-        """Take in what is known now."""
+    def see(self, changes: Changes) -> None:
+        """Take in what a look at the table showed."""
+        if self._ordered is None:
+            self._change(self.pinned.recheck(self._scene.board, changes))
+
+    def pass_time(self) -> None:
+        """Take in that time has passed."""
         now = self._scene.now()
         if now is not None and self._ordered is None:
-            before, self.pinned = self.pinned, self.pinned.recheck(self._scene.board, now)
-            if self.pinned != before:
-                self._disturb(monotonic())  # a key that is on its way was meant for what stood here before
+            self._change(self.pinned.pass_time(now))
         self.redraw()
 
-    def hear(self, outcomes: list[Outcome]) -> None:
-        """Take in an answer: stay if a lease was renewed before it could be settled, else leave."""
-        self._ordered = None
-        self.pinned = self.pinned.after(outcomes)
-        if not self.pinned.pins:
+    def progress(self, done: int) -> None:
+        """Note how far it is; it is drawn a few times a second, however fast it goes."""
+        self._done = done
+        if monotonic() - self._drawn_at >= _PROGRESS_SECS:
+            self.redraw()
+
+    def hear(self, answer: Settled) -> None:
+        """Take in an answer: stay if a lease was renewed before it could be settled, or if it failed; else leave."""
+        self._ordered, self._is_stopping = None, False
+        if answer.failure is not None and not answer.outcomes:
+            self._remark = f"not done: {answer.failure}"
+            self.redraw()
+            return
+        self.pinned = self.pinned.after(answer.outcomes)
+        if not self.pinned.locks:
             self.dismiss()
             return
         self._disturb(monotonic())
-        self.redraw()
-
-    def remark(self, words: str) -> None:
-        """Say why nothing happened; another try is possible."""
-        self._ordered = None
-        self._remark = words
         self.redraw()
 
     def redraw(self) -> None:
@@ -115,11 +144,14 @@ class ConfirmScreen(ModalScreen[None]):
         now = self._scene.now()
         if now is None or not self.is_mounted:
             return
+        self._drawn_at = monotonic()
+        if self._victims.pinned is not self.pinned:
+            self._victims = Victims(self.pinned)
         is_framed = self.size.width >= _LEAST_FRAMED.width and self.size.height >= _LEAST_FRAMED.height
         cells = self._shape(is_framed)
-        name = database(self._scene.name, cells)
+        name = self._where(cells)
         above = [name, BLANK] if is_framed else [(Span(title(self.pinned), strong=True),), name]
-        body = Body(self.pinned, now, cells, above)
+        body = Body(self._victims, now, cells, above)
         below = self._answers(cells)
         room = self.size.height - len(below) - (3 if is_framed else 0)
         self._body.styles.height = max(1, min(len(body), room))
@@ -127,28 +159,51 @@ class ConfirmScreen(ModalScreen[None]):
         self._below.styles.height = len(below)
         self._below.show(below)
 
+    def _change(self, pinned: Pinned) -> None:
+        if pinned != self.pinned:
+            self.pinned = pinned
+            self._disturb(monotonic())  # a key that is on its way was meant for what stood here before
+
+    def _where(self, cells: int) -> Line:
+        """Where it would happen: the label, and the database."""
+        label = label_of(self._scene)
+        taken = 3 + sum(len(span.text) for span in label)
+        return (Span("on ", Role.DIM), *label, Span(fit(self._scene.look.name, max(0, cells - taken)), Role.DIM))
+
     def _shape(self, is_framed: bool) -> int:
         """Give the dialog its frame, or take it where there is no room for one: the cells inside."""
         self.set_class(not is_framed, "bare")
-        self._dialog.border_title = title(self.pinned) if is_framed else None
+        self._dialog.border_title = Content(title(self.pinned)) if is_framed else None
         outer = min(_WIDEST, self.size.width)
         self._dialog.styles.width = outer
         return max(1, outer - (7 if is_framed else 1))
 
     def _answers(self, cells: int) -> list[Line]:
+        is_quiet = self._quiet.is_quiet(monotonic())
+        if self._ordered is not None:
+            no = "stopping after this portion" if self._is_stopping else "stop"
+            return [BLANK, self._progress(), (*_key("esc", no, Role.KEY, lit=is_quiet and not self._is_stopping),)]
         refusal = self._refusal()
-        words = self._remark or (refusal if self.pinned.pins and refusal else "")
+        words = self._remark or (refusal if self.pinned.locks and refusal else "")
         said = [(Span(piece, Role.EXPIRING, strong=True),) for piece in wrap(words, cells) if words]
         yes, no = answers(self.pinned)
-        is_quiet = self._quiet.is_quiet(monotonic())
         keys = [*_key("y", yes, Role.STALE, lit=is_quiet and refusal is None), blanks(5)] if yes else []
         return [BLANK, *said, (*keys, *_key("esc", no, Role.KEY, lit=is_quiet))]
+
+    def _progress(self) -> Line:
+        """That it is under way; how far it is, if it takes long."""
+        order = self._ordered
+        if order is None or monotonic() - self._ordered_at < _LONG_SECS:
+            return (Span("under way …", Role.EXPIRING, strong=True),)
+        whole = len(order.locks)
+        words = f"{order.verb.doing}  {number(self._done)} of {number(whole)}"
+        return (*bar(self._done / whole, _BAR_CELLS, Role.KEY), Span(f"  {words}", Role.EXPIRING, strong=True))
 
     def _refusal(self) -> str | None:
         """Why `y` does nothing now."""
         if self._ordered is not None:
             return "under way …"
-        if not self.pinned.pins:
+        if not self.pinned.locks:
             return f"nothing is left to {self.pinned.verb}"
         if self.size.width < _LEAST.width or self.size.height < _LEAST.height:
             return "the screen is too small to show what it is about"
@@ -157,11 +212,19 @@ class ConfirmScreen(ModalScreen[None]):
     def _confirm(self) -> None:
         refusal = self._refusal()
         if refusal is not None:
-            self._remark = f"not done: {refusal}"
+            self._remark = f"not done: {refusal}" if self._ordered is None else ""
             return
         self._remark = ""
-        self._ordered = self.pinned.order()
+        self._ordered, self._ordered_at, self._done = self.pinned.order(), monotonic(), 0
         self.post_message(Confirmed(self._ordered))
+
+    def _leave(self) -> None:
+        """Leave all as it is; while it is done, begin with no further portion."""
+        if self._ordered is None:
+            self.dismiss()
+        elif not self._is_stopping:
+            self._is_stopping = True
+            self.post_message(Cancelled(self._ordered))
 
     def _disturb(self, at: float) -> None:
         self._quiet.disturb(at)

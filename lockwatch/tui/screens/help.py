@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from lockwatch.tui.help import help_lines
+from lockwatch.tui.help import Mode, help_lines
 from lockwatch.tui.screens.scrolling import steps
 from lockwatch.tui.widgets.line_view import Lines
 
@@ -22,11 +22,12 @@ _LEAVE: Final = ("escape", "q", "question_mark", "enter")
 class HelpScreen(ModalScreen[None]):
     """Shows the help until a key leaves it."""
 
-    def __init__(self) -> None:
+    def __init__(self, mode: Mode = Mode.WATCHING) -> None:
         super().__init__()
+        self._mode = mode
         self._body = Lines(id="body")
         self._dialog = Vertical(self._body, id="dialog", classes="help")
-        self._dialog.border_title = "Help"
+        self._dialog.border_title = f"Help: the keys of {mode}"
 
     def compose(self) -> ComposeResult:
         """One text in a frame."""
@@ -52,6 +53,6 @@ class HelpScreen(ModalScreen[None]):
         self.set_class(not is_framed, "bare")
         outer = min(_WIDEST, self.size.width)
         self._dialog.styles.width = outer
-        lines = help_lines(max(1, outer - (7 if is_framed else 1)))
+        lines = help_lines(max(1, outer - (7 if is_framed else 1)), self._mode)
         self._body.styles.height = max(1, min(len(lines), self.size.height - (4 if is_framed else 0)))
         self._body.show(lines)

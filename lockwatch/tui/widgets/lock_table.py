@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 
 from textual import events
 from textual.message import Message
@@ -11,6 +12,7 @@ from textual.message import Message
 from lockwatch.tui.columns import columns_for
 from lockwatch.tui.diff import Lease, lease_of
 from lockwatch.tui.freshness import Link
+from lockwatch.tui.lasting import good_until
 from lockwatch.tui.rows import row
 from lockwatch.tui.scene import Scene
 from lockwatch.tui.spans import Line, muted
@@ -27,6 +29,7 @@ class LockTable(LineView, can_focus=False):
         super().__init__(id=id)
         self._scene = scene
         self._board = scene.board
+        self._is_muted = False
 
     def count(self) -> int:
         """How many rows there are."""
@@ -37,7 +40,25 @@ class LockTable(LineView, can_focus=False):
         now = self._scene.now() or self._board.taken_at
         columns = columns_for(self.size.width)
         line = row(self._board, self._board.rows[index], now, columns, selected=self.is_lit(index))
-        return muted(line) if self._scene.link() is Link.DISCONNECTED else line
+        return muted(line) if self._is_muted else line
+
+    def good_until(self, index: int) -> datetime | None:
+        """Until when a row tells the time right."""
+        now = self._scene.now()
+        if now is None:
+            return None
+        return good_until(self._board, self._board.rows[index], now, columns_for(self.size.width))
+
+    def redraw(self) -> None:
+        """Look at all rows in view; those of data that may be old are muted."""
+        self._is_muted = self._scene.link() is Link.DISCONNECTED
+        super().redraw()
+        top = self.scroll_offset.y
+        self._board.window = range(top, top + self.size.height)
+
+    def keeps_link(self) -> bool:
+        """Whether the rows are drawn as befits how the database stands now."""
+        return self._is_muted is (self._scene.link() is Link.DISCONNECTED)
 
     def is_lit(self, index: int) -> bool:
         """Whether the cursor is on this row."""
@@ -72,9 +93,9 @@ class LockTable(LineView, can_focus=False):
         self.reveal_cursor()
         self.post_message(self.CursorMoved())
 
-    def move_pages(self, pages: int) -> None:
+    def move_pages(self, pages: float) -> None:
         """Move the cursor by so many screens."""
-        self.move(pages * max(1, self.size.height - 1))
+        self.move(round(pages * max(1, self.size.height - 1)))
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor on the row that was clicked."""

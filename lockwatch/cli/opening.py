@@ -1,0 +1,98 @@
+"""From what was given to the open database that is meant, with its name in what goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from lockwatch import settings
+from lockwatch.cli.given import Given
+
+if TYPE_CHECKING:
+    from lockwatch.core.service import LockService
+    from lockwatch.database import Database
+    from lockwatch.settings import Target
+
+
+def chosen(ctx: typer.Context, database: str | None, on: str | None) -> Target:
+    """The database that is meant by what was given after the verb, before it, and nowhere.
+
+    Raises:
+        ValidationError: a flag or a variable breaks a rule.
+        ConfigError: `config.toml` does.
+    """
+    before: Given = ctx.obj
+    return choose(Given(database=database, on=on).over(before))
+
+
+def choose(given: Given) -> Target:
+    """The database that is meant. Raises as `chosen` does."""
+    return settings.choose(
+        database=given.database, on=given.on, read_only=given.read_only, ask_password=bool(given.ask_password)
+    )
+
+
+def locate(target: Target) -> Database:
+    """The database itself, not opened.
+
+    Raises:
+        ValidationError: its URL breaks a rule.
+        ConfigError: the same, where it is in `config.toml`.
+    """
+    from lockwatch import database
+    from lockwatch.config import ConfigError
+    from lockwatch.core.errors import ValidationError
+
+    try:
+        return database.locate(target.url)
+    except ValidationError as error:
+        if target.named is None:
+            raise
+        key = f"databases.{target.named.name}.url"
+        raise ConfigError(target.config.path, key, error.rule, str(error.given)) from None
+
+
+def why_only_read(target: Target) -> str | None:
+    """Why nothing may or can be written to it; None if it can."""
+    return target.read_only or locate(target).why_unwritable()
+
+
+@contextmanager
+def named(database: Database) -> Iterator[None]:
+    """Within, an error of the database says which one it is."""
+    from lockwatch.core.errors import DatabaseError
+
+    try:
+        yield
+    except DatabaseError as error:
+        if database.name in str(error):
+            raise
+        raise type(error)(f"{database.name}: {error}") from error
+
+
+@contextmanager
+def open_to_read(ctx: typer.Context, database: str | None, on: str | None) -> Iterator[LockService]:
+    """A lock service on the chosen database for a verb that writes nothing, also where nothing can be written."""
+    from lockwatch.database import connect
+
+    target = chosen(ctx, database, on)
+    with named(locate(target)), connect(target.url, read_only=why_only_read(target) or False) as service:
+        yield service
+
+
+@contextmanager
+def open_to_write(ctx: typer.Context, database: str | None, on: str | None) -> Iterator[LockService]:
+    """A lock service on the chosen database for a verb that writes.
+
+    Raises:
+        ReadOnlyError: nothing may be written to it.
+    """
+    from lockwatch.database import connect
+
+    target = chosen(ctx, database, on)
+    with named(locate(target)), connect(target.url, read_only=target.read_only or False) as service:
+        service.require_writable()
+        yield service

@@ -1,0 +1,75 @@
+"""The dashboard, from what was given on the command line to the screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lockwatch import settings
+from lockwatch.cli.answers import complain
+from lockwatch.cli.given import Given
+from lockwatch.cli.opening import choose, locate, named, why_only_read
+from lockwatch.core.errors import ValidationError
+
+if TYPE_CHECKING:
+    from lockwatch.settings import Target
+    from lockwatch.tui.look import Look
+
+USAGE: Final = 2
+"""Exit code of a call that cannot be meant so."""
+
+
+def watch(given: Given) -> int:
+    """Show the dashboard until it is quit: the exit code.
+
+    It opens to read only if that was asked for, or if the database cannot be written.
+
+    Raises:
+        ValidationError: something that was given, or a setting, breaks a rule.
+        DatabaseError: the database cannot be used.
+    """
+    from lockwatch.tui import can_draw
+
+    target = choose(given)
+    interval, theme = settings.interval_for(target, given.interval), settings.theme_for(target, given.theme)
+    if not can_draw():
+        complain("the dashboard needs a terminal to draw on; `lockwatch list` prints the table once")
+        return USAGE
+    require_theme(theme)
+    from lockwatch.tui.look import Look
+
+    look = Look(
+        name=locate(target).name,
+        label=target.label,
+        colour=target.colour,
+        interval=interval,
+        theme=theme,
+        text=given.text or "",
+        owner=given.owner or "",
+        resource_type=given.resource_type or "",
+        log=given.log,
+    )
+    _show(target, look)
+    return 0
+
+
+def _show(target: Target, look: Look) -> None:
+    from lockwatch.database import connect
+
+    located, why = locate(target), why_only_read(target)
+    with named(located), connect(target.url, read_only=why or False) as service:
+        service.now()  # a database that cannot be used is told here, in one line
+        from lockwatch.plans import PlanLifecycleService
+        from lockwatch.tui import run
+
+        plans = PlanLifecycleService(service, located.transactional_engine(read_only=why is not None))
+        run(service, look, find_plan=plans.get)
+
+
+def require_theme(theme: str | None) -> None:
+    """Raise ValidationError if there is no theme of that name; None is the dashboard's own choice."""
+    if theme is None:
+        return
+    from lockwatch.tui.themes import names
+
+    if theme not in names():
+        raise ValidationError("theme", theme, f"must be one of {', '.join(names())}")
