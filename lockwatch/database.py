@@ -150,6 +150,7 @@ def connect(
     clock: Clock = utc_now,
     resource_types: Iterable[str] | None = None,
     read_only: bool | str = False,
+    password: str | None = None,
 ) -> LockService:
     """A lock service on a database; nothing is opened before its first call.
 
@@ -158,6 +159,7 @@ def connect(
             None: $LOCKWATCH_DATABASE_URL, then a file in the user's data folder, made and upgraded here.
         clock: aware now, for tests.
         resource_types: types allowed beside `plan` and `project`. None: $LOCKWATCH_RESOURCE_TYPES.
+        password: for a server, if the URL has none.
         read_only: whether what could write raises ReadOnlyError instead, or why. No file is then made or upgraded.
 
     Raises:
@@ -165,21 +167,21 @@ def connect(
         DatabaseError: the default file cannot be made or upgraded.
     """
     types = settings.resource_types() if resource_types is None else resource_types
-    database = locate(url) if read_only else open_database(url)
+    database = locate(url, password) if read_only else open_database(url, password)
     engine = database.engine(read_only=bool(read_only))
     identity = database.identity_to_read if read_only else database.identity
     reason = "opened to read only" if read_only is True else read_only or None
     return LockService(engine, clock=clock, resource_types=types, identity=identity, read_only=reason)
 
 
-def open_database(url: str | None = None) -> Database:
+def open_database(url: str | None = None, password: str | None = None) -> Database:
     """The database of `url`, of the environment, or the default one; only the last is made and upgraded.
 
     Raises:
         ValidationError: the URL breaks a rule.
         DatabaseError: the default file cannot be made or upgraded.
     """
-    database = locate(url)
+    database = locate(url, password)
     if _is_default(url):
         _default().make_folder()
         if not database.is_at_head():
@@ -187,19 +189,19 @@ def open_database(url: str | None = None) -> Database:
     return database
 
 
-def locate(url: str | None = None) -> Database:
+def locate(url: str | None = None, password: str | None = None) -> Database:
     """The database of `url`, of the environment, or the default one; nothing is made or opened.
 
     Raises:
         ValidationError: the URL breaks a rule.
     """
     url = url if url is not None else settings.database_url()
-    return _default() if url is None else Database.from_url(url)
+    return _default() if url is None else Database.from_url(url, password)
 
 
-def upgrade(url: str | None = None) -> bool:
+def upgrade(url: str | None = None, password: str | None = None) -> bool:
     """Make and upgrade the database of `url`: whether anything was left to do. See `Database.upgrade`."""
-    database = locate(url)
+    database = locate(url, password)
     if _is_default(url):
         _default().make_folder()
     return database.upgrade()

@@ -56,6 +56,8 @@ def test_a_password_of_odd_characters_opens_the_database_and_is_seen_nowhere(sit
     with lockwatch.connect(whole) as service:
         assert service.acquire("plan", "p1", "a").owner_id == "a"
     assert Database.from_url(bare, password=PASSWORD).is_at_head()
+    with lockwatch.connect(bare, password=PASSWORD) as service:
+        assert service.get("plan", "p1") is not None
     assert Database.from_url(whole, password="another").is_at_head()  # noqa: S106 what the URL has is stronger
     wrong = Database.from_url(bare, password=f"{PASSWORD}!")
     with pytest.raises(lockwatch.DatabaseError, match="refused the user") as refused:
