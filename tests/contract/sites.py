@@ -6,7 +6,7 @@ import os
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -219,7 +219,8 @@ def new_mysql(name: str) -> Iterator[Site]:
 def _end_others(cursor: Any, name: str) -> None:
     cursor.execute("SELECT id FROM information_schema.processlist WHERE db = %s", (name,))
     for (number,) in cursor.fetchall():
-        cursor.execute(f"KILL {number}")
+        with suppress(pymysql.err.OperationalError):  # it may have ended by itself meanwhile
+            cursor.execute(f"KILL {number}")
 
 
 @contextmanager
