@@ -164,7 +164,10 @@ def open_connection(arguments: dict[str, Any]) -> Any:
 
     if "password" in arguments:
         arguments = {**arguments, "password": arguments["password"].encode()}  # the driver's own choice is Latin-1
-    driver = pymysql.connect(**{**_DEFAULTS, **arguments})
+    arguments = {**_DEFAULTS, **arguments}
+    # The driver's own connect timeout ends before the server's greeting, which may not come either.
+    driver = pymysql.connect(**{**arguments, "read_timeout": arguments["connect_timeout"]})
+    driver._read_timeout = arguments["read_timeout"]  # noqa: SLF001 # the driver has no public name for it
     settle(driver)
     return driver
 
