@@ -45,6 +45,13 @@ class Crew:
         worker.wait()
         self.workers.remove(worker)
 
+    def wait_for_grants(self, number: int) -> None:
+        """Return when the workers have been granted so many locks in all."""
+        give_up_at = time.monotonic() + CALM_SECS
+        while self.check().grants < number:
+            assert time.monotonic() < give_up_at, f"no more than {self.check().grants} grants"
+            time.sleep(0.05)
+
     def finish(self) -> list[int]:
         """Have all workers end what they do: their exit codes."""
         (self.folder / "stop").touch()

@@ -61,19 +61,11 @@ class OwnServer(ABC):
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        self._process = subprocess.Popen(
-            self._command(),
-            cwd=self.folder,
-            env={**os.environ, "TZ": ZONE, "LC_ALL": "C"},
-            stdout=(self.folder / "log").open("ab"),
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # a ctrl-C is for whoever runs the tests
-            **self._as_user,
-        )
         give_up_at = time.monotonic() + PATIENCE_SECS
-        while not self._answers():
-            if time.monotonic() > give_up_at or self._process.poll() is not None:
-                raise AssertionError(f"{self.kind} did not start: {(self.folder / 'log').read_text()[-2000:]}")
+        while self._process is None or not self._answers():
+            assert time.monotonic() < give_up_at, f"{self.kind}: {(self.folder / 'log').read_text()[-2000:]}"
+            if self._process is None or self._process.poll() is not None:
+                self._launch()  # anew: after a kill the parts of the old one may still be there for a moment
             time.sleep(0.05)
 
     def stop(self) -> None:
@@ -83,6 +75,18 @@ class OwnServer(ABC):
     def kill(self) -> None:
         """End it at once, as a crash does."""
         self._end(signal.SIGKILL)
+
+    def _launch(self) -> None:
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command(),
+                cwd=self.folder,
+                env={**os.environ, "TZ": ZONE, "LC_ALL": "C"},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # a ctrl-C is for whoever runs the tests
+                **self._as_user,
+            )
 
     @abstractmethod
     def prepare(self) -> None:

@@ -32,7 +32,7 @@ def test_workers_that_are_killed_and_stopped_leave_no_two_leases_at_once(site: S
     for _ in range(5):
         crew.hire(site.url)
     begun = time.monotonic()
-    _wait_for_grants(crew, RESOURCES)
+    crew.wait_for_grants(RESOURCES)
     sleeper = crew.workers[0]
     sleeper.send_signal(signal.SIGSTOP)
     for _ in range(3):
@@ -46,10 +46,3 @@ def test_workers_that_are_killed_and_stopped_leave_no_two_leases_at_once(site: S
     assert found.violations == []
     assert found.grants > RESOURCES
     assert all(fences == sorted(fences) for fences in fences_written(site).values())
-
-
-def _wait_for_grants(crew: Crew, number: int) -> None:
-    give_up_at = time.monotonic() + 20
-    while crew.check().grants < number:
-        assert time.monotonic() < give_up_at
-        time.sleep(0.05)
