@@ -33,6 +33,7 @@ MAX_LOST_RACES: Final = 100
 """How often a call begins again because the row changed under it, before it gives up."""
 MAX_WAIT_SECS: Final = 366 * 24 * 3600
 """Longest wait that can be asked for, in seconds."""
+_WAIT_RULE: Final = f"must be a number of seconds from 0 to {MAX_WAIT_SECS}, which is a year"
 POLL_SECS: Final = (0.05, 0.2)
 """Bounds of the random pause between two looks of a waiter."""
 
@@ -147,11 +148,10 @@ def validate_wait(wait_seconds: float, argument: str = "wait_seconds") -> float:
     Raises:
         ValidationError: it is not.
     """
-    rule = f"must be a number of seconds from 0 to {MAX_WAIT_SECS}, which is a year"
-    if isinstance(wait_seconds, bool) or not isinstance(wait_seconds, int | float):
-        raise ValidationError(argument, wait_seconds, rule)
+    if isinstance(wait_seconds, bool) or not isinstance(wait_seconds, (int, float)):
+        raise ValidationError(argument, wait_seconds, _WAIT_RULE)
     if not 0 <= wait_seconds <= MAX_WAIT_SECS:
-        raise ValidationError(argument, wait_seconds, rule)
+        raise ValidationError(argument, wait_seconds, _WAIT_RULE)
     return wait_seconds
 
 

@@ -140,11 +140,12 @@ class HeldTables:
 
     def _pop_idle(self) -> LockTable | None:
         """What was used last, unless the database has hung up on it since."""
-        with suppress(IndexError):
+        try:  # before every call: a quarter of the time of suppress()
             while (table := self._idle.pop()).connection.is_gone():
                 table.connection.close()
-            return table
-        return None
+        except IndexError:
+            return None
+        return table
 
     def _open(self, identity: Hashable) -> LockTable:
         try:
