@@ -28,7 +28,7 @@ def test_a_lease_and_its_fence_outlive_a_restart(server: OwnServer, end: Ending)
             end(server)
             try:
                 begun = time.monotonic()
-                with pytest.raises(lockwatch.DatabaseError, match="cannot be reached|ended the connection"):
+                with pytest.raises(lockwatch.DatabaseError, match=r"cannot be reached|ended the connection"):
                     service.acquire("plan", "p3", "a", wait_seconds=10)
                 assert time.monotonic() - begun < SLACK_SECS
             finally:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import sys
@@ -35,11 +36,24 @@ WRITE: Final = sa.text("INSERT INTO fault_writes (resource, fence) VALUES (:reso
 _dice: Final = random.SystemRandom()
 
 
+class _Told(logging.Handler):
+    """What the heartbeat meets is no caller's to see, so it is logged: a trace among it is written down as a crash."""
+
+    def __init__(self, journal: Journal) -> None:
+        super().__init__()
+        self._journal = journal
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info:
+            self._journal.crashed(self.format(record))
+
+
 class Worker:
     """Works on one database under one name."""
 
     def __init__(self, url: str, folder: Path, name: str) -> None:
         self._journal = Journal(folder, f"{name}-{os.getpid()}")
+        logging.getLogger("lockwatch").addHandler(_Told(self._journal))
         self._stop = folder / "stop"
         self._owner = f"{name}:{os.getpid()}"
         self._engine = Database.from_url(url).transactional_engine()
@@ -68,7 +82,7 @@ class Worker:
             until = lease.deadline
             self._journal.granted(lease.lock.resource, lease.fence, lease.lock.owner_id, until - TTL_SECS, until)
             with self._ending(lease.lock):
-                steps = _dice.randrange(1, 60)
+                steps = _dice.choice((1, 2, 5, 10, 60))
                 while steps and not self._stop.exists():
                     steps -= 1
                     time.sleep(_dice.uniform(*STEP_SECS))
