@@ -160,6 +160,8 @@ class Connection:
 
     def close(self) -> None:
         """Give it up; that a broken one cannot be closed in good order is no news."""
+        with suppress(self._failure, AttributeError):  # one that was never made ready has no session
+            self._session.close()  # SQLite's file stays open for as long as a statement of it is kept
         with suppress(self._failure):
             self._driver.close()
 

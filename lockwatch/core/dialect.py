@@ -52,6 +52,9 @@ class Session(Protocol):
     def execute(self, sql: str, parameters: Parameters | tuple[()] = ..., /) -> Cursor:
         """Run one statement."""
 
+    def close(self) -> None:
+        """Keep nothing of it. The connection is closed after it."""
+
 
 class Guarded(NamedTuple):
     """What a guard found in the caller's transaction, and holds until that ends."""

@@ -157,6 +157,9 @@ class MariadbSession:
         cursor.execute(sql, parameters)
         return cursor if cursor.description else Noted(cursor)
 
+    def close(self) -> None:
+        """Nothing is kept."""
+
 
 def open_connection(arguments: dict[str, Any]) -> Any:
     """A new connection, made ours."""

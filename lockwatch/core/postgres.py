@@ -217,6 +217,9 @@ class PooledSession:
             raise
         return cursor
 
+    def close(self) -> None:
+        """Nothing is kept."""
+
 
 def is_pooled(driver: psycopg.Connection[Any]) -> bool:
     """Whether a connection was opened without our settings, or they did not get through to the server."""

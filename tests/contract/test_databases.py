@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import time
 import traceback
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -39,18 +40,19 @@ def test_a_server_is_called_by_database_host_and_port(site: Site) -> None:
     assert Database.from_url(without_port).name == f"{url.database}@[::1]:{5432 if site.kind == 'postgres' else 3306}"
 
 
-def _with_password(site: Site) -> str:
-    """A user who has a password, on a server that asks for one; the URL is without it."""
-    user = f"{make_url(site.url).database}"
-    site.execute(f"CREATE OR REPLACE USER `{user}` IDENTIFIED BY ?", PASSWORD)
-    site.execute(f"GRANT ALL ON `{user}`.* TO `{user}`")
-    return make_url(site.url).set(username=user).render_as_string(hide_password=False)
-
-
-def test_a_password_of_odd_characters_opens_the_database_and_is_seen_nowhere(site: Site) -> None:
+@pytest.fixture
+def bare(site: Site) -> Iterator[str]:
+    """The URL, without the password, of a user who has one, on a server that asks for it."""
     if not isinstance(site, MysqlSite):
         pytest.skip("the server under test asks this user for a password, the others do not")
-    bare = _with_password(site)
+    user = f"{make_url(site.url).database}_p"
+    site.execute(f"CREATE USER `{user}` IDENTIFIED BY ?", PASSWORD)
+    site.execute(f"GRANT ALL ON `{make_url(site.url).database}`.* TO `{user}`")
+    yield make_url(site.url).set(username=user).render_as_string(hide_password=False)
+    site.execute(f"DROP USER `{user}`")
+
+
+def test_a_password_of_odd_characters_opens_the_database_and_is_seen_nowhere(bare: str) -> None:
     whole = make_url(bare).set(password=PASSWORD).render_as_string(hide_password=False)
     assert PASSWORD not in whole
     with lockwatch.connect(whole) as service:
