@@ -45,12 +45,12 @@ def server(request: pytest.FixtureRequest, _own_servers: Callable[[str], OwnServ
     return found
 
 
-@pytest.fixture
-def served(site: Site) -> Site:
-    """A site on a server."""
-    if not site.is_server:
-        pytest.skip("a file has no network before it")
-    return site
+@pytest.fixture(params=sorted(KINDS))
+def served(request: pytest.FixtureRequest, _upgraded: Callable[[str], Site]) -> Site:
+    """A site on a server, upgraded and empty."""
+    found = _upgraded(request.param)
+    found.clear()
+    return found
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ import lockwatch
 from lockwatch import LockService, LossReason
 from lockwatch.database import Database
 from tests.faults.losing import losing
+from tests.faults.timeouts import Ahead, service_by
 from tests.support import execute, insert_row, path_of
 
 BEAT: Final = 0.3
@@ -115,10 +117,19 @@ def test_a_file_that_is_gone_is_said_and_its_leases_live_on_if_it_comes_back_in_
         assert service.get("plan", "p1") is None
 
 
+def _wait_until_cut_off(lease: lockwatch.Lease) -> None:
+    give_up_at = time.monotonic() + PATIENCE_SECS
+    while not lease.is_cut_off and time.monotonic() < give_up_at:
+        time.sleep(0.01)
+
+
 def test_the_leases_of_a_file_that_stays_away_are_lost_by_their_ttl(url: str, tmp_path: Path) -> None:
-    with lockwatch.connect(url) as service:
+    ahead = Ahead()
+    with service_by(ahead, url) as service:
         with losing() as told, service.hold("plan", "p1", ttl_seconds=TTL, heartbeat_seconds=BEAT) as lease:
             _move(path_of(url), tmp_path / "away.db")
+            _wait_until_cut_off(lease)
+            ahead.seconds = TTL
             assert lease.lost.wait(PATIENCE_SECS)
         assert told[0].reason is LossReason.UNREACHABLE
 

@@ -9,24 +9,26 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import pytest
+from sqlalchemy import make_url
 
 import lockwatch
 from lockwatch import LockService, LossReason
-from lockwatch.core.dialect import CONNECT_TIMEOUT_SECS
 from lockwatch.core.monotonic import elapsed
 from tests.contract.sites import Site
 from tests.faults.losing import losing
 from tests.faults.proxy import Proxy
-from tests.faults.timeouts import ANSWER_SECS, SLACK_SECS, shorten_answers
+from tests.faults.timeouts import ANSWER_SECS, SLACK_SECS, Ahead, service_by, shorten_answers
 
 BEAT: Final = 0.3
 TTL: Final = lockwatch.MIN_LOCK_TTL_SECS
+CONNECT_SECS: Final = 2
+"""The least that PostgreSQL's library takes for a timeout."""
 PATIENCE_SECS: Final = 20.0
 
 
-def _warm(proxy: Proxy) -> LockService:
+def _warm(proxy: Proxy, ahead: Ahead | None = None) -> LockService:
     """A service that is connected and has had its statements prepared: the next call is one round trip."""
-    service = lockwatch.connect(proxy.url)
+    service = service_by(ahead or Ahead(), proxy.url)
     service.acquire("plan", "warm", "w")
     service.release("plan", "warm", "w")
     return service
@@ -99,12 +101,13 @@ def test_a_black_hole_ends_a_call_in_time_and_the_next_one_works(proxy: Proxy, m
 
 
 def test_who_connects_into_a_black_hole_is_told_in_time(proxy: Proxy) -> None:
+    quick = make_url(proxy.url).update_query_dict({"connect_timeout": str(CONNECT_SECS)})
     proxy.black_hole()
     begun = time.monotonic()
-    with lockwatch.connect(proxy.url) as service:
+    with lockwatch.connect(quick.render_as_string(hide_password=False)) as service:
         with pytest.raises(lockwatch.DatabaseError, match="cannot be reached"):
             service.acquire("plan", "p1", "a")
-        assert time.monotonic() - begun < CONNECT_TIMEOUT_SECS + SLACK_SECS
+        assert time.monotonic() - begun < CONNECT_SECS + SLACK_SECS
         proxy.heal()
         assert service.acquire("plan", "p1", "a").owner_id == "a"
 
@@ -141,12 +144,19 @@ def test_a_lease_behind_a_black_hole_is_lost_before_another_is_granted(
     assert service.acquire("plan", "p2", "a").owner_id == "a"
 
 
-def test_a_renewal_whose_answer_comes_too_late_is_given_back(
-    service: LockService, other: LockService, proxy: Proxy
-) -> None:
-    with losing() as told, service.hold("plan", "p1", "a", ttl_seconds=TTL, heartbeat_seconds=BEAT) as lease:
+def test_a_renewal_whose_answer_comes_too_late_is_given_back(proxy: Proxy, other: LockService) -> None:
+    ahead = Ahead()
+    with (
+        _warm(proxy, ahead) as service,
+        losing() as told,
+        service.hold("plan", "p1", "a", ttl_seconds=TTL, heartbeat_seconds=BEAT) as lease,
+    ):
+        before = lease.lock.expires_text
+        assert _eventually(lambda: lease.lock.expires_text > before)
         proxy.answers.block()
-        assert lease.lost.wait(TTL + SLACK_SECS)
+        assert _eventually(lambda: lease.is_cut_off)
+        ahead.seconds = TTL
+        assert lease.lost.wait(PATIENCE_SECS)
         proxy.heal()
         assert _eventually(lambda: other.get("plan", "p1") is None)
     assert "could not be reached" in str(told[0])
@@ -181,11 +191,18 @@ def test_on_a_slow_way_a_lease_is_believed_in_for_no_longer_than_it_was_granted(
 
 
 def test_a_release_that_takes_longer_than_the_lease_makes_no_loss_of_work_that_was_done_in_time(
-    service: LockService, proxy: Proxy, other: LockService
+    proxy: Proxy, other: LockService, served: Site
 ) -> None:
-    with service.hold("plan", "p1", ttl_seconds=TTL, heartbeat_seconds=TTL / 2):
+    ahead = Ahead()
+
+    def let_time_pass() -> None:
+        ahead.seconds = TTL
+        served.age("plan/p1")
+        proxy.heal()
+
+    passing = threading.Timer(0.5, let_time_pass)
+    with _warm(proxy, ahead) as service, service.hold("plan", "p1", ttl_seconds=TTL, heartbeat_seconds=TTL / 2):
         proxy.statements.block()
-        healing = threading.Timer(TTL + 0.5, proxy.heal)
-        healing.start()
-    healing.join()
+        passing.start()
+    passing.join()
     assert other.acquire("plan", "p1", "b").owner_id == "b"

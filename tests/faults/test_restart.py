@@ -51,7 +51,7 @@ def test_workers_whose_server_crashes_again_and_again_have_no_two_leases_at_once
     for _ in range(4):
         crew.hire(server.site.url)
     crew.wait_for_grants(3)
-    for end in (server.kill, server.stop, server.kill):
+    for end in (server.kill, server.stop):
         end()
         time.sleep(0.2)
         server.start()

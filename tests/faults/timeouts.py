@@ -6,12 +6,31 @@ from typing import Final
 
 import pytest
 
+from lockwatch import LockService
 from lockwatch.core import mariadb, postgres
+from lockwatch.core.monotonic import elapsed
+from lockwatch.database import Database
 
 ANSWER_SECS: Final = 1
 LOCK_SECS: Final = 1
 SLACK_SECS: Final = 3.0
 """How much later than its timeout a call may come back on a busy machine."""
+
+
+class Ahead:
+    """This machine's clock for deadlines, which a test moves so that it need not wait for a lease to end."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return elapsed() + self.seconds
+
+
+def service_by(ahead: Ahead, url: str) -> LockService:
+    """A service whose leases end by that clock."""
+    database = Database.from_url(url)
+    return LockService(database.engine(), identity=database.identity, monotonic=ahead)
 
 
 def shorten_answers(monkeypatch: pytest.MonkeyPatch) -> None:
