@@ -13,7 +13,7 @@ from alembic.migration import MigrationContext
 import lockwatch
 from lockwatch import LossReason, OutcomeKind
 from lockwatch.core.schema import metadata
-from lockwatch.database import HEAD_REVISION, VERSION_TABLE, Database
+from lockwatch.database import VERSION_TABLE, Database
 from lockwatch.migrating import migrations_path
 from tests.contract.sites import SIX_COLUMNS, Site
 
@@ -154,7 +154,3 @@ def test_a_service_goes_on_after_the_adoption_under_it(new_site: Site) -> None:
                 continue
         assert found == held
         assert service.acquire("plan", "p2", "a").owner_id == "a"
-
-
-def test_the_newest_revision_is_the_one_that_is_known() -> None:
-    assert HEAD_REVISION == "m4_002_plans"
