@@ -23,6 +23,8 @@ def fit(text: str, cells: int) -> str:
 
 def pad(text: str, cells: int, *, right: bool = False) -> str:
     """`text` in exactly `cells` cells: cut in the middle if longer, else filled up, on the left if `right`."""
+    if text.isascii() and len(text) <= cells:
+        return text.rjust(cells) if right else text.ljust(cells)
     fitted = fit(text, cells)
     blanks = " " * (cells - width(fitted))
     return blanks + fitted if right else fitted + blanks

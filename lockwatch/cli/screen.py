@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from lockwatch import settings
@@ -11,8 +12,12 @@ from lockwatch.cli.opening import choose, locate, named, why_only_read
 from lockwatch.core.errors import ValidationError
 
 if TYPE_CHECKING:
+    from lockwatch.core.service import LockService
+    from lockwatch.database import Database
+    from lockwatch.plans import PlanLifecycleService
     from lockwatch.settings import Target
     from lockwatch.tui.look import Look
+    from lockwatch.tui.plan_reader import FindPlan
 
 USAGE: Final = 2
 """Exit code of a call that cannot be meant so."""
@@ -58,11 +63,21 @@ def _show(target: Target, look: Look) -> None:
     located, why = locate(target), why_only_read(target)
     with named(located), connect(target.url, read_only=why or False) as service:
         service.now()  # a database that cannot be used is told here, in one line
-        from lockwatch.plans import PlanLifecycleService
         from lockwatch.tui import run
 
-        plans = PlanLifecycleService(service, located.transactional_engine(read_only=why is not None))
-        run(service, look, find_plan=plans.get)
+        run(service, look, find_plan=_finder(service, located, read_only=why is not None))
+
+
+def _finder(service: LockService, located: Database, *, read_only: bool) -> FindPlan:
+    """What finds plans: made when the first is looked for, after there is something on the screen."""
+
+    @cache
+    def plans() -> PlanLifecycleService:
+        from lockwatch.plans import PlanLifecycleService
+
+        return PlanLifecycleService(service, located.transactional_engine(read_only=read_only))
+
+    return lambda plan_id: plans().get(plan_id)
 
 
 def require_theme(theme: str | None) -> None:

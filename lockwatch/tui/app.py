@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
-from typing import ClassVar, Final
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from rich.console import RenderableType
 from textual.binding import Binding, BindingType
 
 from lockwatch.core.service import LockService
-from lockwatch.tui import copying
-from lockwatch.tui.asking import ask
 from lockwatch.tui.board import Board
 from lockwatch.tui.clock import Steady, steady
-from lockwatch.tui.commands import KeyCommands
+from lockwatch.tui.ending import QuietApp, settle_memory
 from lockwatch.tui.freshness import Freshness
-from lockwatch.tui.journal import Journal
 from lockwatch.tui.look import Look
 from lockwatch.tui.messages import (
     Confirmed,
@@ -29,14 +25,10 @@ from lockwatch.tui.messages import (
 )
 from lockwatch.tui.orders import Verb
 from lockwatch.tui.pace import slower_or_faster
-from lockwatch.tui.painting import SparingApp
 from lockwatch.tui.plan_reader import FindPlan, PlanReader
 from lockwatch.tui.poller import Poller
 from lockwatch.tui.quiet import QUIET_SECS
 from lockwatch.tui.scene import Scene
-from lockwatch.tui.screens.activity import ActivityScreen
-from lockwatch.tui.screens.confirm import ConfirmScreen
-from lockwatch.tui.screens.help import HelpScreen
 from lockwatch.tui.screens.watch import WatchScreen
 from lockwatch.tui.telling import Severity, tell
 from lockwatch.tui.themes import install
@@ -44,18 +36,33 @@ from lockwatch.tui.wish import first_wish
 from lockwatch.tui.words import plural
 from lockwatch.tui.writer import Writer
 
+if TYPE_CHECKING:
+    from textual.command import Provider
+
+    from lockwatch.tui.journal import Journal
+    from lockwatch.tui.screens.confirm import ConfirmScreen
+
 TICK_SECS: Final = 0.5
 """How often what counts down is looked at, in seconds."""
+PASS_SECS: Final = 0.9
+"""How long what counts down may stand, in seconds: a poll that finds nothing new looks at it, too."""
 _NOTICE_SECS: Final = 8
-_STDIN: Final = 0
+_CALM_SECS: Final = 1.0
+"""After how many seconds what was read and imported until then is taken as there to stay."""
 
 
-class Dashboard(SparingApp):
+def _commands() -> type[Provider]:
+    from lockwatch.tui.commands import KeyCommands  # late, as all that a first frame does without
+
+    return KeyCommands
+
+
+class Dashboard(QuietApp):
     """The dashboard over one lock service. `find_plan` gives the plan of a lock; None: no plan is looked for."""
 
     CSS_PATH = "app.tcss"
     TITLE = "lockwatch"
-    COMMANDS: ClassVar = {KeyCommands}
+    COMMANDS: ClassVar = {_commands}
     COMMAND_PALETTE_BINDING = "ctrl+p"
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -86,26 +93,16 @@ class Dashboard(SparingApp):
         self._plan_reader = PlanReader(find_plan, self.post_message, clock)
         self.watch_screen = WatchScreen(self.scene, self._plan_reader.follow)
         self._quiet_secs = quiet_secs
-        self._is_ending = False
         self._waiting: list[Polled] = []
+        self._passed_at = 0.0
         self._is_asked = False
         self._journal = journal
+        self._dialog: ConfirmScreen | None = None
         self._poller = Poller(
             service.watcher, self.post_message, look.interval, clock, wish=board.wish, ours=board.ours
         )
         self._writer = Writer(service, self.post_message)
         install(self, look.theme)
-
-    @property
-    def failure(self) -> Exception | None:
-        """What ended the app, if it did not end as it should."""
-        return self._exception
-
-    def end(self) -> None:
-        """Quit soon, also if it has hardly begun. May be called from a signal handler."""
-        self._is_ending = True
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self.exit)
 
     def get_default_screen(self) -> WatchScreen:
         """The table."""
@@ -113,7 +110,7 @@ class Dashboard(SparingApp):
 
     def on_ready(self) -> None:
         """Begin to poll and to tick, once there is a screen to show it on."""
-        if self._is_ending:
+        if self.is_ending:
             self.exit()
         if self._journal is not None:
             self._journal.start(lambda reason: self.post_message(JournalFailed(reason)))
@@ -189,21 +186,29 @@ class Dashboard(SparingApp):
         """Ask about a wish: `release`, `renew` or `purge`."""
         if self.screen is not self.watch_screen:
             return  # a key that came before the dialog did
+        from lockwatch.tui.asking import ask
+        from lockwatch.tui.screens.confirm import ConfirmScreen
+
         verb = Verb(wish)
         pinned = ask(self.scene, verb)
         if isinstance(pinned, str):
             self._tell(f"{verb}: {pinned}", "warning")
         else:
-            self.push_screen(ConfirmScreen(self.scene, pinned, self._quiet_secs))
+            self._dialog = ConfirmScreen(self.scene, pinned, self._quiet_secs)
+            self.push_screen(self._dialog, self._forget_dialog)
 
     def action_help(self) -> None:
         """Show the keys of the table."""
         if self.screen is self.watch_screen:
+            from lockwatch.tui.screens.help import HelpScreen
+
             self.push_screen(HelpScreen())
 
     def action_all_activity(self) -> None:
         """Show all that happened."""
         if self.screen is self.watch_screen:
+            from lockwatch.tui.screens.activity import ActivityScreen
+
             self.push_screen(ActivityScreen(self.scene))
 
     def action_pause(self) -> None:
@@ -228,6 +233,8 @@ class Dashboard(SparingApp):
 
     def action_copy(self) -> None:
         """Copy what is known of the marked leases, or of the one under the cursor."""
+        from lockwatch.tui import copying
+
         now = self.scene.now()
         lines = copying.lines(self.scene.board, now) if now is not None else []
         if lines:
@@ -249,20 +256,12 @@ class Dashboard(SparingApp):
         if self.screen is self.watch_screen:
             super().action_command_palette()
 
-    def panic(self, *renderables: RenderableType) -> None:  # noqa: ARG002 what would be printed holds values of variables
-        """End without a word: `failure` tells."""
-        self._close_messages_no_wait()
-
     def follow_wish(self) -> None:
         """Let the poller arrange what it reads as it is wished for now."""
         self._poller.wish = self.scene.board.wish
 
-    def _fatal_error(self) -> None:
-        self.panic()
-
-    @property
-    def _dialog(self) -> ConfirmScreen | None:
-        return next((screen for screen in self.screen_stack if isinstance(screen, ConfirmScreen)), None)
+    def _forget_dialog(self, _: None) -> None:
+        self._dialog = None
 
     def _take_in_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
@@ -291,6 +290,8 @@ class Dashboard(SparingApp):
         self._plan_reader.ask(scene.plan_id())
         if (dialog := self._dialog) is not None:
             dialog.see(message.changes)
+        if previous is None:
+            self.set_timer(_CALM_SECS, settle_memory)
         if events or message.changes or scene.board.rows is not rows or previous is None:
             self._redraw()
         else:
@@ -299,13 +300,15 @@ class Dashboard(SparingApp):
     def _tick(self) -> None:
         if not self.is_running:
             return
-        if not self.is_headless and not os.isatty(_STDIN):
-            self.exit()  # the window was closed and nobody told: else it would go on unseen, at full speed
+        if self.is_abandoned():
+            self.exit()
             return
-        self._pass_time()
+        if monotonic() - self._passed_at >= PASS_SECS:
+            self._pass_time()
 
     def _pass_time(self) -> None:
         """Draw what time alone has changed."""
+        self._passed_at = monotonic()
         now = self.scene.now()
         before = self.scene.board.rows
         if now is not None and self.scene.freshness.paused is None:

@@ -7,7 +7,7 @@ for the rest, so that a hundred thousand locks do not keep the screen from its k
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
@@ -18,8 +18,10 @@ from lockwatch.tui.diff import Changes, Lease, diff, lease_of
 from lockwatch.tui.lives import Lives
 from lockwatch.tui.ranking import Column, named, rank_key, ranked, updated
 from lockwatch.tui.tally import Tally, moments
-from lockwatch.tui.wish import Filter, Wish
+from lockwatch.tui.wish import Filter, Wish, shown
 
+_MANY: Final = 4
+"""Of one part in so many of all locks the texts are made; of more those that are kept for all are searched."""
 BEFORE_ALL: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -34,6 +36,7 @@ class Catalogue:
     lives: Lives = field(default_factory=Lives)
     _by_id: Mapping[Hashable, Lock] = field(default_factory=dict)
     _orders: dict[Column, list[Lock]] = field(default_factory=lambda: {Column.RESOURCE: [], Column.LEFT: []})
+    _texts: list[str] | None = None
 
     def after(self, watched: Watched, keep: Column) -> tuple[Catalogue, Changes]:
         """What the next look makes of it, with the order of the column `keep` at hand; and what changed."""
@@ -67,6 +70,23 @@ class Catalogue:
         if order is None:
             order = self._orders[column] = ranked(self._orders[Column.RESOURCE], column)
         return order
+
+    def texts(self) -> list[str]:
+        """What each lock shows, to be searched, in the order of their names: made when first asked for."""
+        if self._texts is None:
+            object.__setattr__(self, "_texts", list(map(shown, self._orders[Column.RESOURCE])))
+        return self._texts or []
+
+    def holding(self, words: Sequence[str], rows: list[Lock]) -> list[Lock]:
+        """Those of the rows that show every word, in their order."""
+        if len(rows) * _MANY < len(self.locks):
+            return [lock for lock in rows if all(word in shown(lock) for word in words)]
+        for word in words:
+            texts = zip(self._orders[Column.RESOURCE], self.texts(), strict=True)
+            found = {id(lock) for lock, text in texts if word in text}
+            if len(found) < len(self.locks):
+                rows = [lock for lock in rows if id(lock) in found]
+        return rows
 
     def expired_between(self, start: datetime, end: datetime) -> list[Lock]:
         """The locks whose time was up after `start`, at `end` at the latest."""
@@ -102,12 +122,18 @@ def select(catalogue: Catalogue, wish: Wish, now: datetime) -> Selection:
     rows = catalogue.in_order(wish.sort.column)
     if wish.sort.is_descending:
         rows = rows[::-1]
-    return Selection(wish=wish, rows=wish.filter.select(rows, catalogue.lives, now, catalogue.taken_at))
+    return Selection(wish=wish, rows=_filtered(catalogue, wish.filter, wish.filter.of_whom(rows), now))
 
 
-def narrow(catalogue: Catalogue, earlier: Selection, text_filter: Filter, now: datetime) -> Selection:
+def narrow(catalogue: Catalogue, earlier: Selection, wanted: Filter, now: datetime) -> Selection:
     """The same order with another filter; little work if it only narrows the one before."""
-    wish = Wish(filter=text_filter, sort=earlier.wish.sort)
-    if not text_filter.narrows(earlier.wish.filter):
+    wish = Wish(filter=wanted, sort=earlier.wish.sort)
+    if not wanted.narrows(earlier.wish.filter):
         return select(catalogue, wish, now)
-    return Selection(wish=wish, rows=text_filter.select(earlier.rows, catalogue.lives, now, catalogue.taken_at))
+    return Selection(wish=wish, rows=_filtered(catalogue, wanted, earlier.rows, now))
+
+
+def _filtered(catalogue: Catalogue, wanted: Filter, rows: list[Lock], now: datetime) -> list[Lock]:
+    if wanted.words:
+        rows = catalogue.holding(wanted.words, rows)
+    return wanted.standing_so(rows, catalogue.lives, now, catalogue.taken_at)

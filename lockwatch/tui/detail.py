@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lockwatch.cells import fit, width
 from lockwatch.core.model import MAX_NAME_LENGTH, Lock
 from lockwatch.core.text import clean, shorten
-from lockwatch.plans.model import Plan
 from lockwatch.tui.owners import process_of
 from lockwatch.tui.rows import GLYPHS, ROLES
 from lockwatch.tui.rules import rule
@@ -18,6 +17,9 @@ from lockwatch.tui.spans import BLANK, Line, Role, Span, blanks, crop, flow, wid
 from lockwatch.tui.ttl import ttl_text
 from lockwatch.tui.wish import Standing
 from lockwatch.tui.words import ago, clock_time, how_it_went, since, time_left, times
+
+if TYPE_CHECKING:
+    from lockwatch.plans.model import Plan
 
 MOST_LINES: Final = 9
 """How many lines the pane takes at most, its title too."""

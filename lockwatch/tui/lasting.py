@@ -8,6 +8,7 @@ from typing import Final
 from lockwatch.core.model import Lock
 from lockwatch.core.state import EXPIRING_SECS, EXPIRING_SHARE
 from lockwatch.tui.board import Board
+from lockwatch.tui.clock import later
 from lockwatch.tui.columns import Columns
 
 _UNITS: Final = (86_400, 3_600, 60, 1)
@@ -57,7 +58,7 @@ def _next_age(since: datetime, now: datetime) -> datetime:
     """When the time since a moment is told in another number."""
     age = max(0.0, (now - since).total_seconds())
     unit = next((unit for unit in _UNITS if age >= unit), 1)
-    return since + timedelta(seconds=(age // unit + 1) * unit)
+    return later(since, (age // unit + 1) * unit)
 
 
 def _floor(seconds: float) -> float:

@@ -11,6 +11,7 @@ from typing import Final
 
 from lockwatch.core.model import Lock
 from lockwatch.core.state import ttl_of
+from lockwatch.tui.clock import later
 from lockwatch.tui.diff import Changed, Changes, Lease, lease_of
 from lockwatch.tui.ttl import Ttl, estimate
 
@@ -190,11 +191,11 @@ def _late_at(beats: tuple[Beat, ...], usual: float, lock: Lock, seen_at: datetim
     seen = [(beat.seen_at, beat.expires_at - beat.seen_at) for beat in beats if beat.seen_at is not None]
     if not seen or lock.expires_at is None:
         return None
-    patience = timedelta(seconds=PATIENCE * usual)
-    late_at = seen[-1][0] + patience
+    patience = PATIENCE * usual
+    late_at = later(seen[-1][0], patience)
     visible_from = lock.expires_at - median_low(given for _, given in seen)
     is_hidden = visible_from - seen_at > timedelta(seconds=usual / 2)
-    return visible_from + patience if is_hidden and late_at > seen_at else late_at
+    return later(visible_from, patience) if is_hidden and late_at > seen_at else late_at
 
 
 def _ttl_of(known: float | None, least: float, most: float) -> float:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.message import Message
 
 from lockwatch.core.model import Outcome
-from lockwatch.plans.model import Plan
 from lockwatch.tui.catalogue import Catalogue, Selection
 from lockwatch.tui.diff import Changes
 from lockwatch.tui.orders import Order
+
+if TYPE_CHECKING:
+    from lockwatch.plans.model import Plan
 
 
 class Polled(Message):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from lockwatch.plans.model import Plan
 from lockwatch.tui.clock import Steady
 from lockwatch.tui.messages import PlanRead
 
-FindPlan: TypeAlias = Callable[[str], Plan]
+if TYPE_CHECKING:
+    from lockwatch.plans.model import Plan
+
+FindPlan: TypeAlias = "Callable[[str], Plan]"
 """Gives the plan of an id, or raises."""
 
 

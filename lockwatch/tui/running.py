@@ -6,18 +6,20 @@ import signal
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lockwatch.core.errors import LockwatchError
 from lockwatch.core.service import LockService
 from lockwatch.tui.app import Dashboard
 from lockwatch.tui.driver import SteadyDriver
-from lockwatch.tui.journal import opened
 from lockwatch.tui.look import Look
 from lockwatch.tui.plan_reader import FindPlan
 from lockwatch.tui.poller import reason_of
+
+if TYPE_CHECKING:
+    from lockwatch.tui.journal import Journal
 
 _ENDING: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 _TEXTUALS: Final = (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH, signal.SIGTTOU, signal.SIGTTIN)
@@ -26,7 +28,7 @@ _TEXTUALS: Final = (signal.SIGTSTP, signal.SIGCONT, signal.SIGWINCH, signal.SIGT
 
 def run_dashboard(service: LockService, look: Look, find_plan: FindPlan | None) -> None:
     """See `lockwatch.tui.run`."""
-    with opened(look) as journal:
+    with _opened(look) as journal:
         dashboard = Dashboard(service, look, find_plan=find_plan, journal=journal)
         dashboard.driver_class = SteadyDriver
         with _signals(dashboard.end) as received:
@@ -35,6 +37,15 @@ def run_dashboard(service: LockService, look: Look, find_plan: FindPlan | None) 
         _pass_on(*received[0])
     if dashboard.failure is not None:
         raise LockwatchError(_complaint(dashboard.failure)) from dashboard.failure
+
+
+def _opened(look: Look) -> AbstractContextManager[Journal | None]:
+    """The journal that is to be kept, if any."""
+    if look.log is None:
+        return nullcontext()
+    from lockwatch.tui.journal import opened  # late: few keep one
+
+    return opened(look)
 
 
 @contextmanager

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lockwatch.core.model import Lock
-from lockwatch.plans.model import Plan
 from lockwatch.tui.activity import Activity
 from lockwatch.tui.board import Board
 from lockwatch.tui.clock import Steady
 from lockwatch.tui.freshness import PATIENCE_SECS, Freshness, Link
 from lockwatch.tui.look import Look
+
+if TYPE_CHECKING:
+    from lockwatch.plans.model import Plan
 
 PLAN_TYPE: Final = "plan"
 """The type of the resources that are plans."""

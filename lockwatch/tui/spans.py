@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Final, NamedTuple, TypeAlias
 
@@ -60,6 +61,7 @@ _SKIPPED: Final = 5
 """So many cells cost a terminal as much as the jump over them."""
 
 
+@lru_cache(maxsize=256)
 def blanks(cells: int) -> Span:
     """So many blanks."""
     return Span(" " * max(0, cells))

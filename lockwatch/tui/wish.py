@@ -50,27 +50,30 @@ class Filter:
     _words: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_words", tuple(self.text.casefold().split()))
+        object.__setattr__(self, "_words", tuple(sorted(self.text.casefold().split(), key=len, reverse=True)))
 
     def __bool__(self) -> bool:
         return bool(self._words) or (self.owner, self.resource_type, self.standing) != (None, None, None)
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of its text, the longest first, in the case in which they are compared."""
+        return self._words
+
     def names(self, lock: Lock) -> bool:
         """Whether a lock's name and owner match. They never change, so that time does not matter."""
-        if self.owner is not None and lock.owner_id != self.owner:
-            return False
-        if self.resource_type is not None and lock.resource_type != self.resource_type:
-            return False
-        return bool(_holding(self._words, [lock]))
+        return bool(self.of_whom([lock])) and all(word in shown(lock) for word in self._words)
 
-    def select(self, rows: list[Lock], lives: Lives, now: datetime, seen_at: datetime) -> list[Lock]:
-        """Those of the rows that match, in their order; the very same list if all do."""
+    def of_whom(self, rows: list[Lock]) -> list[Lock]:
+        """Those of its owner and of its type, in their order; the very same list if it asks for neither."""
         if self.owner is not None:
             rows = [lock for lock in rows if lock.owner_id == self.owner]
         if self.resource_type is not None:
             rows = [lock for lock in rows if lock.resource_type == self.resource_type]
-        if self._words:
-            rows = _holding(self._words, rows)
+        return rows
+
+    def standing_so(self, rows: list[Lock], lives: Lives, now: datetime, seen_at: datetime) -> list[Lock]:
+        """Those that stand as it asks for, in their order; the very same list if it does not."""
         match self.standing:
             case None:
                 return rows
@@ -100,22 +103,9 @@ def first_wish(look: Look) -> Wish:
     return Wish(filter=Filter(text=look.text, owner=look.owner or None, resource_type=look.resource_type or None))
 
 
-def _holding(words: tuple[str, ...], rows: list[Lock]) -> list[Lock]:
-    """The rows that show every word."""
-    for word in sorted(words, key=len, reverse=True):
-        rows = [
-            lock
-            for lock in rows
-            if (
-                word in shown.casefold()
-                if (shown := f"{lock.resource_type}/{lock.resource_id} {lock.owner_id}").isascii()
-                and len(shown) <= LONGEST
-                and word.isascii()
-                else word in _shown(lock)
-            )
-        ]
-    return rows
-
-
-def _shown(lock: Lock) -> str:
-    return f"{clean(lock.resource)} {clean(lock.owner_id)}".casefold()
+def shown(lock: Lock) -> str:
+    """What a lock shows, to be searched for words: its resource and its owner, whatever their case."""
+    text = f"{lock.resource_type}/{lock.resource_id} {lock.owner_id}"  # no word holds a blank
+    if len(text) > LONGEST or not (text.isascii() and text.isprintable()):
+        text = f"{clean(lock.resource)} {clean(lock.owner_id)}"
+    return text.casefold()

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +13,7 @@ from lockwatch.tui.rows import row
 from tests.tui.making import at, board, lock
 
 COLUMNS = columns_for(119)
+ENDS = (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
 SECONDS = st.one_of(st.floats(-4000, 4000), st.floats(-100_000, 100_000), st.integers(-70, 70).map(float))
 
 
@@ -59,3 +62,11 @@ def test_a_stale_lock_is_due_when_its_age_is_told_in_another_number() -> None:
 def test_an_unreadable_expiry_is_due_for_the_time_it_is_held() -> None:
     one = lock(1, None, held=61)
     assert good_until(board(one), one, at(0), COLUMNS) == at(59)
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("begin", ENDS)
+def test_a_row_with_times_at_the_ends_of_the_calendar_is_due_some_time(begin: datetime, end: datetime) -> None:
+    one = replace(lock(1), acquired_at=begin, expires_at=end)
+    for moment in (at(0), ENDS[1] - timedelta(days=1)):
+        assert good_until(board(one), one, moment, COLUMNS) > moment

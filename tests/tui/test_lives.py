@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -177,6 +179,14 @@ def test_whoever_was_late_before_a_long_renewal_stays_late() -> None:
     assert stands(shown, last, 75) is Standing.LATE
     last = renew_here(shown, last, 76, ttl=300)
     assert stands(shown, last, 77) is Standing.LATE
+
+
+def test_a_lease_that_is_then_made_to_last_for_ever_is_no_error() -> None:
+    """As far as the calendar goes: what is reckoned from that is beyond its end."""
+    shown = board(lock(1, 60))
+    renew(shown, 20)
+    last = renew(shown, 40, ttl=(datetime.max.replace(tzinfo=UTC) - at(41)).total_seconds())
+    assert stands(shown, last, 100) is Standing.HELD
 
 
 @given(

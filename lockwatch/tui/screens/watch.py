@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from threading import Thread
 from typing import TYPE_CHECKING, Final, cast
 
 from textual import events
@@ -20,7 +21,6 @@ from lockwatch.tui.hints import hints, status
 from lockwatch.tui.keys import ACTIONS
 from lockwatch.tui.rows import heading
 from lockwatch.tui.scene import Scene
-from lockwatch.tui.screens.detail import DetailScreen
 from lockwatch.tui.spans import Role, Span, blanks
 from lockwatch.tui.widgets.filter_line import FilterLine
 from lockwatch.tui.widgets.line_view import Lines
@@ -73,7 +73,7 @@ class WatchScreen(Screen[None]):
         """Draw again what is not as it was drawn last."""
         scene, cells = self._scene, self.size.width
         self._follow(scene.plan_id())
-        self._heading.show([heading(columns_for(self.table.size.width), scene.board.sort)])
+        self._heading.show([heading(columns_for(cells), scene.board.sort)])
         self._show_emptiness(cells)
         self.table.redraw()
         self._show_activity()
@@ -124,8 +124,9 @@ class WatchScreen(Screen[None]):
         self.table.move_pages(pages)
 
     def action_type_filter(self) -> None:
-        """Let the filter be typed."""
+        """Let the filter be typed; what is searched is made ready until the first letter comes."""
         self.filter.begin()
+        Thread(target=self._scene.board.catalogue.texts, name="lockwatch-texts", daemon=True).start()
         self.redraw()
 
     def action_sort(self) -> None:
@@ -190,6 +191,8 @@ class WatchScreen(Screen[None]):
     def action_detail(self) -> None:
         """Show or hide the pane below the table; where it has no room, show it instead of the table."""
         if self.has_class("low"):
+            from lockwatch.tui.screens.detail import DetailScreen  # late: most screens have room for the pane
+
             self.app.push_screen(DetailScreen(self._scene))
             return
         self._wants_detail = not self._wants_detail
