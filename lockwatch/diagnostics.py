@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from lockwatch.core.dialects import Clock
+from lockwatch.core.dialect import Clock
 from lockwatch.core.errors import DatabaseBusyError, DatabaseError
 from lockwatch.core.model import MAX_LOCK_TTL_SECS, Lock, LockSnapshot
 from lockwatch.core.service import LockService
 from lockwatch.core.text import clean, duration
 from lockwatch.core.timestamps import utc_now
-from lockwatch.database import EARLIER_REVISIONS, HEAD_REVISION, Database, connect, locate, open_database
+from lockwatch.database import EARLIER_REVISIONS, HEAD_REVISION, Condition, Database, connect, locate, open_database
 from lockwatch.plans import PlanLifecycleService, PlanRun
 
 MAX_SKEW_SECS: Final = 1.0
@@ -64,7 +64,7 @@ def checks_of(database: Database, service: LockService, here: Clock) -> list[Che
         return [reachable]
     try:
         skew, snapshot = _skew(service, here), service.snapshot()
-        revision, journal_mode = database.revision(), database.journal_mode()
+        revision, conditions = database.revision(), database.conditions()
     except DatabaseError as error:
         name = "Database" if isinstance(error, DatabaseBusyError) else "Schema"
         return [reachable, Check(name=name, status=Status.FAILURE, message=str(error))]
@@ -75,7 +75,7 @@ def checks_of(database: Database, service: LockService, here: Clock) -> list[Che
         check_unreadable(snapshot),
         check_far_expiries(snapshot),
         check_clock(skew),
-        check_journal(journal_mode),
+        *map(check_condition, conditions),
         *check_plans(
             PlanLifecycleService(service, database.transactional_engine(read_only=service.read_only is not None))
         ),
@@ -163,13 +163,10 @@ def check_clock(skew: float) -> Check:
     return Check(name="Clock", status=Status.WARNING, message=message, hint="set the machines' clocks by NTP")
 
 
-def check_journal(mode: str) -> Check:
-    """Does SQLite keep a write-ahead log, so that readers never wait for a writer?"""
-    if mode == "wal":
-        return Check(name="Journal", status=Status.OK, message="a write-ahead log")
-    message = f"mode {clean(mode)}: a reader waits for a writer, and a writer for readers"
-    hint = "`lockwatch db upgrade` turns a write-ahead log on, where the file system can have one"
-    return Check(name="Journal", status=Status.WARNING, message=message, hint=hint)
+def check_condition(condition: Condition) -> Check:
+    """What a database of its kind has to be looked at for."""
+    status = Status.OK if condition.hint is None else Status.WARNING
+    return Check(name=condition.name, status=status, message=condition.message, hint=condition.hint)
 
 
 def check_plans(plans: PlanLifecycleService) -> list[Check]:

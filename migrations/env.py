@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 
 from alembic import context
-from sqlalchemy import Connection, create_engine, event
+from sqlalchemy import Connection
 
-from lockwatch.core.dialects import SQLITE
 from lockwatch.core.schema import metadata
-from lockwatch.database import VERSION_TABLE
+from lockwatch.database import VERSION_TABLE, Database
 from lockwatch.plans import schema  # noqa: F401 its tables are of the same metadata
 
 
@@ -31,10 +30,7 @@ def _run(connection: Connection) -> None:
 
 def _by_hand() -> None:
     url = context.config.get_main_option("sqlalchemy.url") or os.environ["LOCKWATCH_DATABASE_URL"]
-    # SQLite's driver begins no transaction for DDL of its own accord, and a migration is all or nothing.
-    engine = create_engine(url, connect_args={"isolation_level": None})
-    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(SQLITE.begin))
-    with engine.begin() as connection:
+    with Database.from_url(url).upgrading() as connection:
         _run(connection)
 
 

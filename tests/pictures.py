@@ -12,10 +12,10 @@ from typing import Final
 from textual.pilot import Pilot
 
 from lockwatch.core.service import LockService
-from lockwatch.database import Database
 from lockwatch.demo.crew import Crew
 from lockwatch.demo.scene import cast
 from lockwatch.plans import PlanLifecycleService
+from lockwatch.sqlite_file import SqliteFile
 from lockwatch.tui.app import Dashboard
 from lockwatch.tui.freshness import Link
 from lockwatch.tui.look import Look
@@ -29,7 +29,7 @@ NARROW: Final = (40, 18)
 _OTHERS_FONTS: Final = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # a picture that is looked at fetches nothing
 
 
-async def take(service: LockService, plans: PlanLifecycleService, database: Database) -> None:
+async def take(service: LockService, plans: PlanLifecycleService, database: SqliteFile) -> None:
     """Wait until much is on the screen, and draw the table, a dialog, a filter, and what no database looks like."""
     dashboard = _dashboard(service, plans)
     async with dashboard.run_test(size=SIZE) as pilot:
@@ -61,7 +61,7 @@ def main() -> None:
     """Play the demo off screen and draw it."""
     DOCS.mkdir(exist_ok=True)
     with TemporaryDirectory(prefix="lockwatch-demo-") as folder:
-        database = Database(Path(folder) / "locks.db")
+        database = SqliteFile(Path(folder) / "locks.db")
         database.upgrade()
         with (
             LockService(database.engine(), identity=database.identity) as service,

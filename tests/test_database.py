@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 import lockwatch
-from lockwatch import database, settings
-from lockwatch.database import BUSY_TIMEOUT_SECS, Database, connect, open_database
+from lockwatch import migrating, settings
+from lockwatch.database import HEAD_REVISION, Database, connect, open_database
+from lockwatch.sqlite_file import BUSY_TIMEOUT_SECS, SqliteFile
 from tests.support import Clock, dump, execute, path_of, together
 
 
@@ -41,7 +42,7 @@ def _bytes_and_names(folder: Path) -> dict[str, bytes]:
         (Path("locks.db"), "SQLite file"),
     ],
 )
-def test_a_url_of_anything_but_an_sqlite_file_is_refused(url: str, rule: str) -> None:
+def test_a_url_of_what_is_not_served_is_refused(url: str, rule: str) -> None:
     with pytest.raises(lockwatch.ValidationError, match=rule) as refused:
         Database.from_url(url)
     assert refused.value.argument == "database"
@@ -50,9 +51,9 @@ def test_a_url_of_anything_but_an_sqlite_file_is_refused(url: str, rule: str) ->
 @pytest.mark.parametrize(
     "url",
     [
-        "postgresql://me:hunter2@host/locks",
+        "postgresql://me:hunter2@host",
         "postgresql://me:hunter2@host:port/locks",
-        "mysql+pymysql://me:hunter2@host/locks?charset=utf8mb4",
+        "mysql+pymysql://me:hunter2@host/?charset=utf8mb4",
         "unknown://me:hunter2@host/locks",
         "sqlite://me:hunter2@/locks.db",
         "sqlite://me:hunter2@/locks.db?timeout=3",
@@ -71,7 +72,7 @@ def test_a_password_is_in_no_message(url: str) -> None:
 @pytest.mark.parametrize("name", ["a b.db", "100%.db", "a?b#c.db", "ключ.db", "-x.db", "a'b\"c.db"])
 def test_any_file_name_works(tmp_path: Path, upgraded_database: Path, name: str) -> None:
     shutil.copyfile(upgraded_database, tmp_path / name)
-    file = Database(tmp_path / name)
+    file = SqliteFile(tmp_path / name)
     assert not file.upgrade()
     with lockwatch.LockService(file.engine(), identity=file.identity) as service:
         assert service.acquire("plan", "p1", "a").id == 1
@@ -134,7 +135,7 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["no/such/folder.db", "x" * 300])
 def test_a_path_where_no_file_can_be_is_a_database_error(tmp_path: Path, name: str) -> None:
-    file = Database(tmp_path / name)
+    file = SqliteFile(tmp_path / name)
     with pytest.raises(lockwatch.DatabaseError):
         file.upgrade()
     with connect(f"sqlite:///{file.path}") as service, pytest.raises(lockwatch.DatabaseError):
@@ -145,7 +146,7 @@ def test_a_file_that_cannot_be_opened_is_a_database_error(url: str, monkeypatch:
     def refuse(*_: object) -> sqlite3.Connection:
         raise sqlite3.OperationalError("unable to open database file")
 
-    monkeypatch.setattr(Database, "_connect", refuse)
+    monkeypatch.setattr(SqliteFile, "_connect", refuse)
     with connect(url) as service, pytest.raises(lockwatch.DatabaseError, match="unable to open") as refused:
         service.snapshot()
     assert isinstance(refused.value.__cause__, sqlite3.OperationalError)
@@ -212,12 +213,12 @@ def test_two_first_users_of_the_default_database_at_once_both_succeed(tmp_path: 
 
 def test_an_upgraded_file_has_a_write_ahead_log(url: str, tmp_path: Path) -> None:
     assert execute(url, "PRAGMA journal_mode") == [("wal",)]
-    assert Database.from_url(url).journal_mode() == "wal"
+    assert SqliteFile(path_of(url)).journal_mode() == "wal"
     with pytest.raises(lockwatch.DatabaseError, match="no database file"):
-        Database(tmp_path / "missing.db").journal_mode()
+        SqliteFile(tmp_path / "missing.db").journal_mode()
     (tmp_path / "notes.txt").write_text("dear diary, " * 500)
     with pytest.raises(lockwatch.DatabaseError, match="not an SQLite database"):
-        Database(tmp_path / "notes.txt").journal_mode()
+        SqliteFile(tmp_path / "notes.txt").journal_mode()
 
 
 def test_connections_do_not_wait_for_the_disk_at_every_commit(service: lockwatch.LockService) -> None:
@@ -227,11 +228,11 @@ def test_connections_do_not_wait_for_the_disk_at_every_commit(service: lockwatch
 
 
 def test_revision_tells_the_migration_or_none(url: str, tmp_path: Path) -> None:
-    assert Database.from_url(url).revision() == database.HEAD_REVISION
+    assert Database.from_url(url).revision() == HEAD_REVISION
     assert Database.from_url(url).is_at_head()
-    assert Database(tmp_path / "missing.db").revision() is None
+    assert SqliteFile(tmp_path / "missing.db").revision() is None
     (tmp_path / "empty.db").touch()
-    assert Database(tmp_path / "empty.db").revision() is None
+    assert SqliteFile(tmp_path / "empty.db").revision() is None
     execute(url, "DELETE FROM lockwatch_version")
     assert Database.from_url(url).revision() is None
 
@@ -300,13 +301,13 @@ def test_migrations_are_found_in_a_wheel_and_in_a_checkout(
     package.mkdir()
     if layout == "wheel":
         (package / "migrations").mkdir()
-    monkeypatch.setattr(database, "__file__", str(package / "database.py"))
+    monkeypatch.setattr(migrating, "__file__", str(package / "migrating.py"))
     expected = package / "migrations" if layout == "wheel" else tmp_path / "migrations"
-    assert database.migrations_path() == expected
+    assert migrating.migrations_path() == expected
 
 
 def test_migrations_are_found_here() -> None:
-    assert (database.migrations_path() / "env.py").is_file()
+    assert (migrating.migrations_path() / "env.py").is_file()
 
 
 def test_a_service_with_a_moved_clock_judges_by_it(url: str, clock: Clock) -> None:

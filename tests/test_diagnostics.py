@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import lockwatch
+from lockwatch import mounts
 from lockwatch.core.model import Lock, LockSnapshot
 from lockwatch.database import HEAD_REVISION, Database
 from lockwatch.diagnostics import (
@@ -13,8 +14,8 @@ from lockwatch.diagnostics import (
     Status,
     check_abandoned_plans,
     check_clock,
+    check_condition,
     check_far_expiries,
-    check_journal,
     check_schema,
     check_stale_locks,
     check_unreadable,
@@ -24,6 +25,7 @@ from lockwatch.diagnostics import (
     report,
 )
 from lockwatch.plans import Phase, PlanRun, PlanState
+from lockwatch.sqlite_file import _journal
 from tests.plans.placing import put
 from tests.support import START, Clock, execute, raw
 
@@ -97,7 +99,7 @@ def test_a_clock_more_than_a_second_off_is_a_warning(skew: float, status: Status
 
 @pytest.mark.parametrize(("mode", "status"), [("wal", Status.OK), ("delete", Status.WARNING), ("\x1b", Status.WARNING)])
 def test_without_a_write_ahead_log_there_is_a_warning(mode: str, status: Status) -> None:
-    check = check_journal(mode)
+    check = check_condition(_journal(mode))
     assert check.status is status
     assert check.message.isprintable()
 
@@ -166,6 +168,40 @@ def test_the_skew_is_measured_against_this_machines_clock(url: str) -> None:
     assert _found(checks)["Clock"] is Status.WARNING
 
 
+MOUNTS = """\
+/dev/sda1 / ext4 rw 0 0
+db1:/export /mnt/shared\\040files nfs4 rw 0 0
+host:/x /mnt/sshfs fuse.sshfs rw 0 0
+tmpfs /mnt/shared\\040files/local tmpfs rw 0 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "is_warned_of"),
+    [
+        ("/home/me/locks.db", "ext4", False),
+        ("/mnt/shared files/locks.db", "nfs4", True),
+        ("/mnt/shared files/local/locks.db", "tmpfs", False),
+        ("/mnt/shared files too/locks.db", "ext4", False),
+        ("/mnt/sshfs/locks.db", "fuse.sshfs", True),
+    ],
+)
+def test_a_file_on_a_network_file_system_is_warned_of(
+    path: str, kind: str, is_warned_of: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mounts").write_text(MOUNTS)
+    monkeypatch.setattr("lockwatch.mounts.MOUNTS", tmp_path / "mounts")
+    assert mounts.file_system(Path(path)) == kind
+    conditions = mounts.conditions(Path(path))
+    assert [condition.message.split(",")[0] for condition in conditions] == [kind] * is_warned_of
+    assert all(condition.hint for condition in conditions)
+
+
+def test_where_no_mounts_are_told_nothing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lockwatch.mounts.MOUNTS", tmp_path / "missing")
+    assert mounts.conditions(tmp_path) == []
+
+
 def test_the_journal_mode_is_read_from_the_file(url: str) -> None:
     with raw(url) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
@@ -210,7 +246,7 @@ def test_a_default_file_that_cannot_be_made_is_a_failure(monkeypatch: pytest.Mon
 
 
 def test_a_database_that_stays_locked_is_a_failure(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lockwatch.database.BUSY_TIMEOUT_SECS", 0.05)
+    monkeypatch.setattr("lockwatch.sqlite_file.BUSY_TIMEOUT_SECS", 0.05)
     with raw(url) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
         connection.execute("BEGIN EXCLUSIVE")

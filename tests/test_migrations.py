@@ -19,7 +19,8 @@ from alembic.script import ScriptDirectory
 
 import lockwatch
 from lockwatch.core.schema import locks, metadata
-from lockwatch.database import HEAD_REVISION, VERSION_TABLE, Database, migrations_path
+from lockwatch.database import HEAD_REVISION, VERSION_TABLE, Database
+from lockwatch.migrating import migrations_path
 from tests.support import ROOT, Clock, dump, execute, meet, path_of, raw, together
 
 TEXTS = "owner_id TEXT, resource_type TEXT, resource_id TEXT, acquired_at TEXT, expires_at TEXT"

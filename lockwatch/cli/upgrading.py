@@ -29,7 +29,7 @@ def upgrade(
     if target.read_only:
         raise ReadOnlyError(target.read_only)
     located = locate(target)
-    existed = located.path.exists()
+    existed = located.exists()
     with named(located):
         was_done = bring_to_head(target.url)
     done = "already at" if not was_done else "upgraded to" if existed else "made at"
@@ -58,4 +58,4 @@ def current(
 def _fields(located: Database, revision: str | None) -> dict[str, Any]:
     from lockwatch.database import HEAD_REVISION
 
-    return {"database": str(located.path), "revision": revision, "is_at_head": revision == HEAD_REVISION}
+    return {"database": located.name, "revision": revision, "is_at_head": revision == HEAD_REVISION}

@@ -19,7 +19,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final, TypeVar
 
-from lockwatch.core.dialects import UPGRADE_HINT
+from lockwatch.core.dialect import UPGRADE_HINT
 from lockwatch.core.errors import DatabaseBusyError, DatabaseError, LockConflictError, LockwatchError, ValidationError
 from lockwatch.core.forking import after_fork
 from lockwatch.core.held import HeldTables
@@ -33,6 +33,7 @@ MAX_LOST_RACES: Final = 100
 """How often a call begins again because the row changed under it, before it gives up."""
 MAX_WAIT_SECS: Final = 366 * 24 * 3600
 """Longest wait that can be asked for, in seconds."""
+_WAIT_RULE: Final = f"must be a number of seconds from 0 to {MAX_WAIT_SECS}, which is a year"
 POLL_SECS: Final = (0.05, 0.2)
 """Bounds of the random pause between two looks of a waiter."""
 
@@ -147,19 +148,21 @@ def validate_wait(wait_seconds: float, argument: str = "wait_seconds") -> float:
     Raises:
         ValidationError: it is not.
     """
-    rule = f"must be a number of seconds from 0 to {MAX_WAIT_SECS}, which is a year"
-    if isinstance(wait_seconds, bool) or not isinstance(wait_seconds, int | float):
-        raise ValidationError(argument, wait_seconds, rule)
+    if isinstance(wait_seconds, bool) or not isinstance(wait_seconds, (int, float)):
+        raise ValidationError(argument, wait_seconds, _WAIT_RULE)
     if not 0 <= wait_seconds <= MAX_WAIT_SECS:
-        raise ValidationError(argument, wait_seconds, rule)
+        raise ValidationError(argument, wait_seconds, _WAIT_RULE)
     return wait_seconds
 
 
-def extend(table: LockTable, lock: Lock, now: datetime, ttl_seconds: float) -> Lock | None:
-    """That very live lease until `ttl_seconds` from now, or as it is if it lasts longer; None if it changed."""
+def extend(table: LockTable, lock: Lock, now: datetime, ttl_seconds: float, *, waits: bool = True) -> Lock | None:
+    """That very live lease until `ttl_seconds` from now, or as it is if it lasts longer; None if it changed.
+
+    If not `waits`, see `LockTable.extend`.
+    """
     if lock.remaining(now) >= ttl_seconds:
         return lock
-    return table.extend(lock, ttl_seconds)
+    return table.extend(lock, ttl_seconds) if waits else table.extend(lock, ttl_seconds, waits=False)
 
 
 def never_at_rest(key: Key) -> DatabaseBusyError:
@@ -200,11 +203,11 @@ def _keeps_out(request: Request, lock: Lock, now: datetime) -> bool:
 
 
 def _require_fencing_tokens(table: LockTable) -> None:
-    if table.connection.ids_never_return:
+    if table.connection.unfenced is None:
         return
     table.connection.check_table()
-    if not table.connection.ids_never_return:
-        raise DatabaseError(f"ids of the table `locks` can come back, and so fence no late holder off; {UPGRADE_HINT}")
+    if table.connection.unfenced is not None:
+        raise DatabaseError(f"{table.connection.unfenced}, and so fence no late holder off; {UPGRADE_HINT}")
 
 
 def _until_next_look(holder: Lock, now: datetime) -> float:

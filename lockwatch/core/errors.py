@@ -7,6 +7,8 @@
       ReadOnlyError           1   the call could write, and the service was opened to read only; nothing was done
       DatabaseError           5   unreachable, or its schema is not ours; the driver's error is the cause
         DatabaseBusyError     5   another connection kept it locked for longer than the timeout
+          LostRaceError       5   the database broke a deadlock or a tie between transactions: to try again may help
+        TakenError            5   the resource has a row already; never leaves the core
 
 The number is `exit_code`, with which the command line ends. Messages are put into words when they are asked for:
 a refused acquire is as common as a granted one.
@@ -109,6 +111,14 @@ class DatabaseError(LockwatchError):
 
 class DatabaseBusyError(DatabaseError):
     """Another connection kept the database locked for longer than the timeout; nothing was changed."""
+
+
+class LostRaceError(DatabaseBusyError):
+    """Another transaction won where only one could: all of this one was undone, and may be tried again."""
+
+
+class TakenError(DatabaseError):
+    """The resource has a row already: an insert that came second. Never leaves the core."""
 
 
 def describe_holder(lock: Lock, now: datetime) -> str:

@@ -6,8 +6,9 @@ and reported. Nothing is ever done to a lease that nobody looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Final, TypeAlias
 
 from lockwatch.core.model import Lock, Outcome, OutcomeKind
@@ -38,10 +39,14 @@ def _in_chunks(table: LockTable, locks: Iterable[Lock], settle: _Settle) -> list
     waiting = list(locks)
     outcomes: list[Outcome] = []
     for start in range(0, len(waiting), CHUNK_SIZE):
-        with table.connection.transaction():
-            at = table.now()
-            outcomes += [settle(table, lock, at) for lock in waiting[start : start + CHUNK_SIZE]]
+        chunk = waiting[start : start + CHUNK_SIZE]
+        outcomes += table.connection.transact(partial(_in_chunk, table, chunk, settle))
     return outcomes
+
+
+def _in_chunk(table: LockTable, chunk: Sequence[Lock], settle: _Settle) -> list[Outcome]:
+    at = table.now()
+    return [settle(table, lock, at) if table.could_hold(lock) else _changed(table, lock, at) for lock in chunk]
 
 
 def _release(table: LockTable, seen: Lock, at: datetime) -> Outcome:

@@ -1,29 +1,28 @@
 """The fence, checked where the data is: a lease is verified inside the transaction that writes under it.
 
-On SQLite an UPDATE of the lease's row that changes nothing takes the file's write lock. Until the caller's transaction
-ends nobody can take the lease over, and a holder that was paused past its TTL finds that out before it writes.
+On a server the lease's row is locked and read; on SQLite an UPDATE of it that changes nothing takes the file's write
+lock. Until the caller's transaction ends nobody can take the lease over, and a holder that was paused past its TTL
+finds that out before it writes.
 """
 
 from __future__ import annotations
 
-import sqlite3
 from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from lockwatch.core.dialects import SQLITE
+from lockwatch.core.dialect import Dialect
+from lockwatch.core.dialects import dialect_of
 from lockwatch.core.errors import DatabaseBusyError, DatabaseError, ValidationError
 from lockwatch.core.loss import Loss, loss_of
 from lockwatch.core.model import Lock
-from lockwatch.core.statements import OF_RESOURCE_ROW, TOUCH
-from lockwatch.core.text import clean
 from lockwatch.core.timestamps import utc_now
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-    from lockwatch.core.dialects import Clock
+    from lockwatch.core.dialect import Clock
 
 _MUST: Final = "must be in a transaction: in AUTOCOMMIT nothing is protected from one statement to the next"
 
@@ -37,16 +36,14 @@ def find_loss(connection: Connection | Session, lock: Lock, clock: Clock = utc_n
         DatabaseError: the database has no such table, or cannot be written.
     """
     core = _connection_of(connection)
-    if core.dialect.name != "sqlite":
-        raise ValidationError("connection", core.dialect.name, "must be of an SQLite database")
+    dialect = dialect_of("connection", core.dialect.name)
     try:
-        core.execute(TOUCH, {"lock": lock.id, "owner": lock.owner_id})
-        if not getattr(core.connection.driver_connection, "in_transaction", False):
-            raise ValidationError("connection", "one in AUTOCOMMIT", _MUST)
-        row = core.execute(OF_RESOURCE_ROW, {"type": lock.resource_type, "resource": lock.resource_id}).first()
+        row, now, is_in_transaction = dialect.guard(core, lock, clock)
     except DBAPIError as error:
-        raise _translate(error) from error.orig
-    return loss_of(lock, (Lock.from_row(row), clock()) if row else None)
+        raise _translate(dialect, error) from error.orig
+    if not is_in_transaction:
+        raise ValidationError("connection", "one in AUTOCOMMIT", _MUST)
+    return loss_of(lock, (Lock.from_row(row), now) if row else None)
 
 
 def _connection_of(connection: Connection | Session) -> Connection:
@@ -59,7 +56,8 @@ def _connection_of(connection: Connection | Session) -> Connection:
     return core
 
 
-def _translate(error: DBAPIError) -> DatabaseError:
-    if getattr(error.orig, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return DatabaseBusyError(f"the guard could not be had; retry the transaction ({clean(str(error.orig))})")
-    return SQLITE.translate(error.orig if isinstance(error.orig, Exception) else error)
+def _translate(dialect: Dialect, error: DBAPIError) -> DatabaseError:
+    meant = dialect.translate(error.orig if isinstance(error.orig, Exception) else error)
+    if isinstance(meant, DatabaseBusyError):
+        return DatabaseBusyError(f"the guard could not be had; retry the transaction ({meant})")
+    return meant

@@ -7,10 +7,12 @@ what a caller does with connections of its own (a transaction, an exhausted pool
 from __future__ import annotations
 
 import os
+import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Hashable
 from contextlib import suppress
+from time import monotonic
 from types import TracebackType
 from typing import Final, TypeAlias
 
@@ -18,17 +20,10 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
 from lockwatch.core.connection import Connection
-from lockwatch.core.dialects import DIALECTS, Clock, Dialect
-from lockwatch.core.errors import (
-    DatabaseError,
-    LockConflictError,
-    LockExpiredError,
-    LockwatchError,
-    ReadOnlyError,
-    ValidationError,
-)
+from lockwatch.core.dialect import Clock
+from lockwatch.core.dialects import dialect_of
+from lockwatch.core.errors import DatabaseError, LockConflictError, LockExpiredError, LockwatchError, ReadOnlyError
 from lockwatch.core.gate import Gate
-from lockwatch.core.statements import Statements
 from lockwatch.core.table import LockTable
 
 Identity: TypeAlias = Callable[[], Hashable]
@@ -82,13 +77,13 @@ class HeldTables:
 
     def __init__(self, engine: Engine, clock: Clock, identity: Identity | None, read_only: str | None = None) -> None:
         self.read_only: Final = read_only
-        self._engine = engine
         self._clock = clock
         self._identity = identity or (lambda: None)
-        self._dialect = _dialect_of(engine)
-        self._statements = Statements(type(engine.dialect)(paramstyle="named"))  # type: ignore[call-arg] # every real one takes it
+        self._dialect = dialect_of("engine", engine.dialect.name)
+        self._pool = engine.pool.recreate()  # opens as the caller's does, and waits for none of its connections
         self._failure: type[Exception] = engine.dialect.loaded_dbapi.Error
         self._idle: deque[LockTable] = deque()
+        self._sweep: threading.Timer | None = None
         self._owner_pid = os.getpid()
         self._closed = False
         _opened.add(self)
@@ -116,6 +111,8 @@ class HeldTables:
         self._closed = True
         self._leave_to_parent()
         self.close_idle()
+        if self._sweep is not None:
+            self._sweep.cancel()
 
     def take(self, even_closed: bool = False) -> LockTable:
         """An open table that nobody else uses until it is given back.
@@ -132,9 +129,8 @@ class HeldTables:
         except DatabaseError:
             self.close_idle()
             raise
-        try:
-            table = self._idle.pop()
-        except IndexError:
+        table = self._pop_idle()
+        if table is None:
             return self._open(identity)
         if table.connection.identity != identity:
             table.connection.close()
@@ -142,9 +138,18 @@ class HeldTables:
             raise DatabaseError("the database file was replaced since it was opened; the next call opens the new one")
         return table
 
+    def _pop_idle(self) -> LockTable | None:
+        """What was used last, unless the database has hung up on it since."""
+        try:  # before every call: a quarter of the time of suppress()
+            while (table := self._idle.pop()).connection.is_gone():
+                table.connection.close()
+        except IndexError:
+            return None
+        return table
+
     def _open(self, identity: Hashable) -> LockTable:
         try:
-            pooled = self._engine.raw_connection()
+            pooled = self._pool.connect()
         except (DBAPIError, self._failure) as error:  # opening a raw connection wraps some errors and not others
             cause = error.orig if isinstance(error, DBAPIError) and isinstance(error.orig, Exception) else error
             raise self._dialect.translate(cause) from cause
@@ -159,14 +164,17 @@ class HeldTables:
         except BaseException:
             connection.close()
             raise
-        return LockTable(connection, self._statements)
+        return LockTable(connection)
 
     def give_back(self, table: LockTable) -> None:
         """Keep a table for the next call."""
         if len(self._idle) >= MAX_IDLE:
             table.connection.close()
             return
+        table.connection.idle_since = monotonic()
         self._idle.append(table)
+        if self._sweep is None and self._dialect.idle_secs is not None:
+            self._sweep_in(self._dialect.idle_secs)
         if self._closed:
             self.close_idle()
 
@@ -176,21 +184,29 @@ class HeldTables:
             while True:
                 self._idle.pop().connection.close()
 
+    def _sweep_in(self, seconds: float) -> None:
+        self._sweep = threading.Timer(seconds, self.close_long_idle)
+        self._sweep.daemon = True
+        self._sweep.name = "lockwatch idle connections"
+        with suppress(RuntimeError):  # no more threads: then they stay open
+            self._sweep.start()
+
+    def close_long_idle(self) -> None:
+        """Close what nobody has used for a while, and come back for the others."""
+        patience = self._dialect.idle_secs or 0.0
+        self._sweep = None
+        with suppress(IndexError):
+            while (left := self._idle[0].connection.idle_since + patience - monotonic()) <= 0:
+                self._idle.popleft().connection.close()
+            self._sweep_in(left)
+
     def _leave_to_parent(self) -> None:
         """In a forked child, let go of the connections that it inherited."""
         if os.getpid() != self._owner_pid:
             _abandoned.extend(self._idle)
             self._idle = deque()
+            self._sweep = None
             self._owner_pid = os.getpid()
-
-
-def _dialect_of(engine: Engine) -> Dialect:
-    dialect = DIALECTS.get(engine.dialect.name)
-    if dialect is None:
-        raise ValidationError(
-            "engine", engine.dialect.name, f"must be of one of these databases: {', '.join(DIALECTS)}"
-        )
-    return dialect
 
 
 def _before_fork() -> None:

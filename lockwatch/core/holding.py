@@ -112,7 +112,7 @@ class Hold:
                 return
             try:
                 loss = self._release(lease.lock) if kept.is_ours else None
-                if loss is not None:
+                if loss is not None and not lease.is_over():  # else the release was late, and not the body
                     lease.lose(loss)
             finally:
                 self._keeper.drop(kept)

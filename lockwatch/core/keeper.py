@@ -12,8 +12,8 @@ import threading
 from typing import Final
 
 from lockwatch.core.acquiring import MAX_LOST_RACES, Grant, extend, never_at_rest
-from lockwatch.core.dialects import Clock
-from lockwatch.core.errors import LockwatchError, LossReason
+from lockwatch.core.dialect import Clock
+from lockwatch.core.errors import DatabaseBusyError, LockwatchError, LossReason
 from lockwatch.core.forking import after_fork
 from lockwatch.core.held import HeldTables
 from lockwatch.core.kept import Kept
@@ -213,13 +213,21 @@ class LeaseKeeper:
 
 
 def renew_lease(table: LockTable, lock: Lock, ttl_seconds: float) -> Lock | Loss:
-    """That very lease, renewed; or why it is lost."""
+    """That very lease, renewed; or why it is lost. A row that is locked is not waited for: others are due as well.
+
+    Raises:
+        DatabaseBusyError: a transaction has locked the row, and so nobody can take it over: come back to it.
+    """
+    before: Lock | None = None
     for _ in range(MAX_LOST_RACES):
         found = table.find(lock.key)
         loss = loss_of(lock, found)
         if found is None or loss is not None:
             return loss or Loss(reason=LossReason.REMOVED)
-        renewed = extend(table, *found, ttl_seconds)
+        if found[0] == before:
+            raise DatabaseBusyError(f"another transaction keeps the lock of {clean(lock.resource)} from being renewed")
+        before = found[0]
+        renewed = extend(table, *found, ttl_seconds, waits=False)
         if renewed is not None:
             return renewed
     raise never_at_rest(lock.key)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
     from sqlalchemy.orm import Session
 
-    from lockwatch.core.dialects import Clock
+    from lockwatch.core.dialect import Clock
 
 log: Final = logging.getLogger("lockwatch")
 

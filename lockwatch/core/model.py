@@ -27,6 +27,7 @@ MAX_NAME_LENGTH: Final = 255
 MAX_TYPE_LENGTH: Final = 50
 """Longest resource type, in characters (the column's length)."""
 
+_TTL_RULE: Final = f"must be a number of seconds from {MIN_LOCK_TTL_SECS} to {MAX_LOCK_TTL_SECS}"
 _FORBIDDEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 Cell: TypeAlias = str | bytes | int | float | None
@@ -154,11 +155,10 @@ def validate_ttl(ttl_seconds: float) -> float:
     Raises:
         ValidationError: it is not.
     """
-    rule = f"must be a number of seconds from {MIN_LOCK_TTL_SECS} to {MAX_LOCK_TTL_SECS}"
-    if isinstance(ttl_seconds, bool) or not isinstance(ttl_seconds, int | float):
-        raise ValidationError("ttl_seconds", ttl_seconds, rule)
+    if isinstance(ttl_seconds, bool) or not isinstance(ttl_seconds, (int, float)):
+        raise ValidationError("ttl_seconds", ttl_seconds, _TTL_RULE)
     if not MIN_LOCK_TTL_SECS <= ttl_seconds <= MAX_LOCK_TTL_SECS:
-        raise ValidationError("ttl_seconds", ttl_seconds, rule)
+        raise ValidationError("ttl_seconds", ttl_seconds, _TTL_RULE)
     return ttl_seconds
 
 

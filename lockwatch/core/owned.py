@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 
 from lockwatch.core.acquiring import MAX_LOST_RACES, extend, never_at_rest
 from lockwatch.core.errors import DatabaseError, LockExpiredError, LossReason
@@ -54,9 +55,12 @@ def release_all(table: LockTable, owner_id: str) -> int:
         mine = [lock for lock in table.of_owner(owner_id) if lock.is_readable and _has_id(lock)]
         if not mine:
             break
-        with table.connection.transaction():
-            removed += sum(table.end(lock) is not None for lock in mine)
+        removed += table.connection.transact(partial(_end_all, table, mine))
     return removed
+
+
+def _end_all(table: LockTable, locks: list[Lock]) -> int:
+    return sum(table.end(lock) is not None for lock in locks)
 
 
 def _has_id(lock: Lock) -> bool:

@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 
 from lockwatch.core import exact, owned
 from lockwatch.core.acquiring import Acquirer, Request, validate_wait
-from lockwatch.core.dialects import Clock
+from lockwatch.core.dialect import Clock
 from lockwatch.core.errors import ValidationError
 from lockwatch.core.held import HeldTables, Identity
 from lockwatch.core.holding import Hold, heartbeat_interval, new_owner

@@ -3,41 +3,40 @@
 Three rules give them their shape:
 
 - **A change repeats what was read.** Takeover, renewal, release and the operators' statements name the very row
-  (`id`, owner and expiry as stored), never a resource alone. Who lost a race changes nothing. Clean-up reads no row
-  beforehand: what it deletes is judged in the deleting statement.
-- **Time is read in the statement**, once it has the right to write: `lockwatch_now()`, and `lockwatch_later()`
-  for what comes after it. Both are in the written form of `core.timestamps`.
-- **Stored times are compared in one form.** They may be in any ISO-8601 form; `lockwatch_utc()` brings them into the
-  written one, or to NULL if they name no moment.
+  (`id`, owner and expiry as stored), never a resource alone. Who lost a race changes nothing. Clean-up judges what it
+  deletes in the deleting statement.
+- **Time is read in the statement**, and comes in the written form of `core.timestamps`.
+- **Stored times are compared in one form**, the written one, though they may be in any ISO-8601 form.
+
+Here is what all databases say alike, in `Words` that each has of its own. Their modules add what they say differently.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
 
 from sqlalchemy import (
     ColumnElement,
     Dialect,
     Executable,
     Integer,
-    LargeBinary,
-    String,
-    Text,
+    Select,
     and_,
     bindparam,
-    cast,
     delete,
     exists,
     func,
-    insert,
     literal_column,
     select,
-    update,
 )
+from sqlalchemy.sql.dml import ReturningDelete
+from sqlalchemy.sql.selectable import CTE, FromClause
 
 from lockwatch.core.schema import locks
 
-_ROW: Final = (
+ROW: Final = (
     locks.c.id,
     locks.c.owner_id,
     locks.c.resource_type,
@@ -45,131 +44,149 @@ _ROW: Final = (
     locks.c.acquired_at,
     locks.c.expires_at,
 )
-_NOW: Final = func.lockwatch_now(type_=String)
+NEW_ROW: Final = ["owner_id", "resource_type", "resource_id", "acquired_at", "expires_at"]
+GRANTED: Final = (locks.c.id, locks.c.acquired_at, locks.c.expires_at)
+
+Compare: TypeAlias = Callable[[ColumnElement[str], str], ColumnElement[bool]]
 
 
-def _later(moment: ColumnElement[str], seconds: ColumnElement[Any]) -> ColumnElement[str]:
-    return func.lockwatch_later(moment, seconds, type_=String)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What statements that are otherwise alike are made of."""
+
+    now: ColumnElement[str]
+    """The moment, in the written form."""
+    equals: Compare
+    """Whether a column is the text that is bound to a name, exactly."""
+    equals_bytes: Compare
+    """The same where either may be no text."""
+
+    @property
+    def of_resource(self) -> ColumnElement[bool]:
+        """The row of `type` and `resource`."""
+        return and_(self.equals(locks.c.resource_type, "type"), self.equals(locks.c.resource_id, "resource"))
+
+    @property
+    def very_row(self) -> ColumnElement[bool]:
+        """The row `lock`, if its `owner` and `expires` are as they were read."""
+        return and_(
+            locks.c.id == bindparam("lock"),
+            self.equals_bytes(locks.c.owner_id, "owner"),
+            self.equals_bytes(locks.c.expires_at, "expires"),
+        )
+
+    def is_free(self) -> ColumnElement[bool]:
+        """Whether `resource` of `type` has no row."""
+        return ~exists(select(literal_column("1")).select_from(locks).where(self.of_resource))
 
 
-def _stored(column: ColumnElement[str]) -> ColumnElement[str]:
-    """A column as text, whatever is stored, so that bytes that are no text can be compared too."""
-    return func.coalesce(cast(column, Text), literal_column("''"))
-
-
-def _given(name: str) -> ColumnElement[str]:
-    return cast(bindparam(name, type_=Text), Text)
-
-
-_OF_RESOURCE: Final = and_(
-    locks.c.resource_type == bindparam("type"),
-    locks.c.resource_id == bindparam("resource"),
-)
-_VERY_ROW: Final = and_(
-    locks.c.id == bindparam("lock"),
-    _stored(locks.c.owner_id) == _given("owner"),
-    _stored(locks.c.expires_at) == _given("expires"),
-)
-
-_clock: Final = select(_NOW.label("now")).cte("clock").prefix_with("MATERIALIZED")
-
-NOW: Final = select(_NOW)
-
-INSERT: Final = (
-    insert(locks)
-    .from_select(
-        ["owner_id", "resource_type", "resource_id", "acquired_at", "expires_at"],
-        select(
-            bindparam("owner"),
-            bindparam("type"),
-            bindparam("resource"),
-            _clock.c.now,
-            _later(_clock.c.now, bindparam("ttl")),
-        ).where(~exists(select(literal_column("1")).select_from(locks).where(_OF_RESOURCE))),
-    )
-    .returning(locks.c.id, locks.c.acquired_at, locks.c.expires_at)
-)
-"""A grant, unless the resource has a row: (id, acquired_at, expires_at). One clock reading serves both times."""
-
-FIND: Final = select(*_ROW, _NOW).where(_OF_RESOURCE)
-"""The resource's row, if it has one, and now."""
-
-OF_RESOURCE_ROW: Final = select(*_ROW).where(_OF_RESOURCE)
-"""The resource's row, on a connection that knows no function of ours: a caller's."""
-
-TOUCH: Final = (
-    update(locks)
-    .where(locks.c.id == bindparam("lock"), locks.c.owner_id == bindparam("owner"))
-    .values(owner_id=locks.c.owner_id)
-)
-"""Nothing new for that very lease, whatever its expiry: to take the right to write, and to see that it is there."""
-
-FIND_STORED: Final = select(*_ROW).where(
-    _stored(locks.c.resource_type) == _given("type"), _stored(locks.c.resource_id) == _given("resource")
-)
-"""The row of a resource whose name may be no text."""
-
-FIND_ID: Final = select(*_ROW).where(locks.c.id == bindparam("lock"))
-"""The row with that id."""
-
-OF_OWNER: Final = select(*_ROW).where(locks.c.owner_id == bindparam("owner"))
-"""All rows of one owner."""
-
-ALL: Final = select(*_ROW).order_by(locks.c.id)
-"""The whole table."""
-
-_EXPIRED: Final = func.lockwatch_utc(cast(locks.c.expires_at, LargeBinary), type_=String) <= bindparam(
-    "now", type_=String
-)
-
-COUNT_EXPIRED: Final = select(func.count()).select_from(locks).where(_EXPIRED)
-"""How many rows have expired at `now`."""
-
-_next_ids: Final = (
-    select(locks.c.id)
-    .where(locks.c.id > bindparam("after"))
-    .order_by(locks.c.id)
-    .limit(bindparam("size", type_=Integer))
-    .offset(literal_column("0"))
-    .subquery()
-)
-NEXT_PAGE: Final = select(func.max(_next_ids.c.id))
-"""The last id of the next `size` rows after one; NULL if there are none."""
-
-DELETE_EXPIRED: Final = delete(locks).where(locks.c.id > bindparam("after"), locks.c.id <= bindparam("last"), _EXPIRED)
-"""The rows of a page that have expired at `now`, judged in the statement that deletes them."""
-
-END: Final = delete(locks).where(_VERY_ROW).returning(_NOW)
-"""That very row, if it is still as it was read; the moment of its end if so."""
-
-EXTEND: Final = (
-    update(locks)
-    .where(_VERY_ROW, bindparam("live_until", type_=String) > _NOW)
-    .values(expires_at=func.max(bindparam("live_until", type_=String), _later(_NOW, bindparam("ttl"))))
-    .returning(locks.c.expires_at)
-)
-"""A later expiry for that very row, if it is as it was read and still live: the new expiry.
-
-`live_until` is the expiry that was read, in the written form, so that two texts of one form are compared. The
-later of it and the new one is written: a clock may step back between two statements."""
-
-
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Statements:
-    """The statements as SQL text for one dialect, compiled once: parameters go by name."""
+    """The statements as SQL text in one database's words, compiled once: parameters go by name."""
 
-    def __init__(self, dialect: Dialect) -> None:
-        def sql(statement: Executable) -> str:
-            return str(statement.compile(dialect=dialect))  # type: ignore[attr-defined]
+    now: str
+    """The moment."""
+    insert: str
+    """A grant, unless the resource has a row: (id, acquired_at, expires_at). One clock reading serves both times."""
+    find: str
+    """The resource's row, if it has one, and the moment."""
+    find_stored: str
+    """The row of a resource whose name may be no text."""
+    find_id: str
+    """The row with that id."""
+    of_owner: str
+    """All rows of one owner."""
+    all: str
+    """The whole table, ordered by id."""
+    end: str
+    """That very row, deleted if it is still as it was read; the moment of its end if so."""
+    extend: str
+    """A later expiry for that very row, if it is as it was read and still live: the new expiry.
 
-        self.now = sql(NOW)
-        self.insert = sql(INSERT)
-        self.find = sql(FIND)
-        self.find_stored = sql(FIND_STORED)
-        self.find_id = sql(FIND_ID)
-        self.of_owner = sql(OF_OWNER)
-        self.all = sql(ALL)
-        self.count_expired = sql(COUNT_EXPIRED)
-        self.next_page = sql(NEXT_PAGE)
-        self.delete_expired = sql(DELETE_EXPIRED)
-        self.end = sql(END)
-        self.extend = sql(EXTEND)
+    `live_until` is the expiry that was read, in the written form, so that two texts of one form are compared. The
+    later of it and the new one is written: a clock may step back between two statements."""
+    extend_unlocked: str
+    """The same, but nothing at once if another transaction has locked the row."""
+    next_page: str
+    """The last id of the next `size` rows after one; NULL if there are none."""
+    count_expired: str
+    """Of the rows that have expired at `now`: an expiry, or NULL if SQL has judged them all, and how many have it."""
+    delete_expired: str
+    """The rows of a page that have expired at `now`, judged as they are deleted."""
+    expired_ids: str | None = None
+    """The `ids` that `delete_expired` is to be told, where it cannot be left to find them."""
+    expired_times: str | None = None
+    """As of `count_expired`, what `delete_expired` would delete: to be judged first, in `one_snapshot`."""
+    one_snapshot: str | None = None
+    """Has the rest of a transaction see what its first statement sees, or fail."""
+    maybe_expired: str | None = None
+    """The rows that `delete_expired` would delete, to be judged and ended one by one where it cannot be used."""
+    unjudged: str | None = None
+    """`size` rows after one, in a form that the above leave out; None where they leave out nothing that can be read."""
+
+
+def common(words: Words, compiled: Callable[[Executable], str]) -> dict[str, str]:
+    """The statements that all databases say alike."""
+    return {
+        "now": compiled(select(words.now)),
+        "find": compiled(select(*ROW, words.now).where(words.of_resource)),
+        "find_stored": compiled(
+            select(*ROW).where(
+                words.equals_bytes(locks.c.resource_type, "type"), words.equals_bytes(locks.c.resource_id, "resource")
+            )
+        ),
+        "find_id": compiled(select(*ROW).where(locks.c.id == bindparam("lock"))),
+        "of_owner": compiled(select(*ROW).where(words.equals(locks.c.owner_id, "owner"))),
+        "all": compiled(select(*ROW).order_by(locks.c.id)),
+        "end": compiled(end(words)),
+        "next_page": compiled(_next_page()),
+    }
+
+
+def grant(clock: FromClause | None, now: ColumnElement[str], later: ColumnElement[str]) -> Select[Any]:
+    """The row of a grant at `now`, read from `clock` where that is a table of its own."""
+    cells: list[ColumnElement[Any]] = [bindparam("owner"), bindparam("type"), bindparam("resource"), now, later]
+    row: Select[Any] = select(*cells)
+    return row if clock is None else row.select_from(clock)
+
+
+def end(words: Words) -> ReturningDelete[Any]:
+    """That very row, deleted."""
+    return delete(locks).where(words.very_row).returning(words.now)
+
+
+def page() -> ColumnElement[bool]:
+    """Whether a row is of the page `after` to `last`."""
+    return and_(locks.c.id > bindparam("after"), locks.c.id <= bindparam("last"))
+
+
+def compiler(dialect: Dialect) -> Callable[[Executable], str]:
+    """What turns statements into text for a driver."""
+
+    def compiled(statement: Executable) -> str:
+        return str(statement.compile(dialect=dialect))  # type: ignore[attr-defined] # every Executable used here has it
+
+    return compiled
+
+
+def materialized(name: str, statement: Select[Any]) -> CTE:
+    """A part of a statement that is done before, and once."""
+    return statement.cte(name).prefix_with("MATERIALIZED")
+
+
+def count_of(condition: ColumnElement[bool]) -> Select[Any]:
+    """How many rows are so, as of `count_expired`."""
+    judged: ColumnElement[Any] = literal_column("NULL")
+    return select(judged, func.count()).select_from(locks).where(condition)
+
+
+def _next_page() -> Select[Any]:
+    ids = (
+        select(locks.c.id)
+        .where(locks.c.id > bindparam("after"))
+        .order_by(locks.c.id)
+        .limit(bindparam("size", type_=Integer))
+        .offset(literal_column("0"))
+        .subquery()
+    )
+    return select(func.max(ids.c.id))

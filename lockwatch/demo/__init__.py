@@ -16,11 +16,11 @@ from lockwatch import wording
 from lockwatch.core.errors import ValidationError
 from lockwatch.core.model import LockSnapshot
 from lockwatch.core.service import LockService
-from lockwatch.database import Database
 from lockwatch.demo.crew import Crew
 from lockwatch.demo.ending import Ending
 from lockwatch.demo.scene import Part, cast
 from lockwatch.plans import PlanLifecycleService
+from lockwatch.sqlite_file import SqliteFile
 from lockwatch.tui import can_draw
 from lockwatch.tui.look import Look
 
@@ -56,9 +56,9 @@ def run(workers: int = 8, seconds: float = 15.0, *, interval: float = POLL_EVERY
 
 
 @contextmanager
-def _played(parts: Sequence[Part]) -> Iterator[tuple[Database, LockService]]:
+def _played(parts: Sequence[Part]) -> Iterator[tuple[SqliteFile, LockService]]:
     with TemporaryDirectory(prefix="lockwatch-demo-", ignore_cleanup_errors=True) as folder:
-        database = Database(Path(folder) / "locks.db")
+        database = SqliteFile(Path(folder) / "locks.db")
         database.upgrade()
         with (
             LockService(database.engine(), identity=database.identity) as service,
@@ -67,7 +67,7 @@ def _played(parts: Sequence[Part]) -> Iterator[tuple[Database, LockService]]:
             yield database, service
 
 
-def _watch(service: LockService, database: Database, interval: float, theme: str | None) -> None:
+def _watch(service: LockService, database: SqliteFile, interval: float, theme: str | None) -> None:
     from lockwatch.tui import run as watch  # late: it takes its time, and without a terminal it is not needed
 
     plans = PlanLifecycleService(service, database.transactional_engine())

@@ -20,11 +20,11 @@ from typing import Final
 from lockwatch.core.errors import LockExpiredError, LockwatchError
 from lockwatch.core.model import Key, Lock
 from lockwatch.core.service import LockService
-from lockwatch.database import Database
 from lockwatch.demo.scene import Part, Role, Task, part
 from lockwatch.plans import Phase, Plan, PlanLease, PlanLifecycleService, PlanState, Stage
 from lockwatch.plans.service import Work
 from lockwatch.runtime import LockRuntime
+from lockwatch.sqlite_file import SqliteFile
 
 POLL_SECS: Final = 0.5
 """How long a worker waits before it asks again for what it cannot have now, or looks up from its work."""
@@ -149,7 +149,7 @@ def main() -> None:
     mine = part(int(number))
     ended = threading.Event()
     threading.Thread(target=end_with_parent, args=(ended,), daemon=True).start()
-    database, worker = Database(Path(path)), mine.worker(os.getpid())
+    database, worker = SqliteFile(Path(path)), mine.worker(os.getpid())
     locks = LockService(database.engine(), identity=database.identity)
     with LockRuntime(locks, owner_id=worker, grace_seconds=GRACE_SECS, clears_up=False):
         Worker(PlanLifecycleService(locks, database.transactional_engine(), worker=worker), ended).play(mine)

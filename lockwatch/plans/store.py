@@ -11,8 +11,8 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, Executable, inspect
 from sqlalchemy.exc import DBAPIError
 
-from lockwatch.core.dialects import DIALECTS
-from lockwatch.core.errors import DatabaseError, ValidationError
+from lockwatch.core.dialects import dialect_of
+from lockwatch.core.errors import DatabaseError
 from lockwatch.core.model import Lock
 from lockwatch.core.text import clean
 from lockwatch.core.timestamps import to_text
@@ -22,18 +22,15 @@ from lockwatch.plans.model import Phase, Plan, PlanRun, PlanState, RunOutcome, S
 from lockwatch.plans.schema import plan_runs, plans
 
 _OURS: Final = (plans, plan_runs)
-_MISSING: Final = ("no such table: plan", "no such column: plan", "table plan")
 
 
 class PlanStore:
     """The tables of plans. Reads take no lock; what is written belongs into one `transaction`."""
 
     def __init__(self, engine: Engine) -> None:
-        if engine.dialect.name not in DIALECTS:
-            raise ValidationError("engine", engine.dialect.name, f"must be of one of {', '.join(DIALECTS)}")
+        self._dialect = dialect_of("engine", engine.dialect.name)
         self._engine = engine
         self._reader = engine.execution_options(isolation_level="AUTOCOMMIT")
-        self._dialect = DIALECTS[engine.dialect.name]
 
     def is_there(self) -> bool:
         """Whether the database has these tables, and they are lockwatch's."""
@@ -80,7 +77,7 @@ class PlanStore:
             raise self._explained(cause) from cause
 
     def _explained(self, cause: Exception) -> DatabaseError:
-        if not str(cause).startswith(_MISSING):
+        if not self._dialect.lacks(cause, "plan"):
             return self._dialect.translate(cause)
         with self._reader.connect() as connection:
             taken = sorted(set(inspect(connection).get_table_names()) & {table.name for table in _OURS})

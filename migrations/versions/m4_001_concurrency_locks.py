@@ -1,7 +1,8 @@
 """The table of locks: made, or adopted from a program that used the same six columns.
 
-A table that is adopted is rebuilt with its rows and ids, so that its ids never come back (AUTOINCREMENT) and every
-rule of the schema holds. One that does not fit is refused by the name of what differs.
+A table that is adopted keeps its rows and ids. From then on its ids never come back, and every rule of the schema
+holds: SQLite's is rebuilt for that (AUTOINCREMENT), a server's altered. One that does not fit is refused by the name
+of what differs.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 from alembic import op
 
+from lockwatch import adopting
 from lockwatch.core.errors import DatabaseError
+from lockwatch.core.schema import NUMBER, TABLE_OPTIONS, text_column
 from lockwatch.core.text import clean
 
 revision = "m4_001_concurrency_locks"
@@ -26,21 +29,28 @@ _ADOPTED = "lockwatch_adopted_locks"
 def upgrade() -> None:
     """Make the table, or adopt the one that is there."""
     connection = op.get_bind()
-    differences = list(_differences(connection)) if _exists(connection) else None
+    is_file = connection.dialect.name == "sqlite"
+    found = _found(connection) if is_file else adopting.differences(connection)
+    differences = clean("; ".join(found)) if found is not None else None
     if differences:
-        found = clean("; ".join(differences))
-        raise DatabaseError(f"the table `locks` is not lockwatch's, and was left as it is: {found}")
+        raise DatabaseError(f"the table `locks` is not lockwatch's, and was left as it is: {differences}")
     if differences is None:
         _create("locks")
-    else:
+    elif is_file:
         _rebuild(connection)
-    op.create_index("ix_locks_expires_at", "locks", ["expires_at"])
-    op.create_index("ix_locks_owner_id", "locks", ["owner_id"])
+    else:
+        adopting.adopt(connection)
+    for name, column in adopting.missing_indexes(connection):
+        op.create_index(name, "locks", [column])
 
 
 def downgrade() -> None:
     """Drop the table with its locks."""
     op.drop_table("locks")
+
+
+def _found(connection: sa.Connection) -> Iterator[str] | None:
+    return _differences(connection) if _exists(connection) else None
 
 
 def _exists(connection: sa.Connection) -> bool:
@@ -95,14 +105,14 @@ def _has_null(connection: sa.Connection, name: str) -> bool:
 def _create(name: str) -> None:
     op.create_table(
         name,
-        sa.Column("id", sa.Integer, primary_key=True, autoincrement=True, nullable=False),
-        sa.Column("owner_id", sa.String(255), nullable=False),
-        sa.Column("resource_type", sa.String(50), nullable=False),
-        sa.Column("resource_id", sa.String(255), nullable=False),
-        sa.Column("acquired_at", sa.String(30), nullable=False),
-        sa.Column("expires_at", sa.String(30), nullable=False),
+        sa.Column("id", NUMBER, primary_key=True, autoincrement=True, nullable=False),
+        sa.Column("owner_id", text_column(255), nullable=False),
+        sa.Column("resource_type", text_column(50), nullable=False),
+        sa.Column("resource_id", text_column(255), nullable=False),
+        sa.Column("acquired_at", text_column(30), nullable=False),
+        sa.Column("expires_at", text_column(30), nullable=False),
         sa.UniqueConstraint("resource_type", "resource_id", name="uq_locks_resource"),
-        sqlite_autoincrement=True,
+        **TABLE_OPTIONS,
     )
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from lockwatch.core.schema import NUMBER, TABLE_OPTIONS, text_column
+
 revision = "m4_002_plans"
 down_revision = "m4_001_concurrency_locks"
 branch_labels = None
@@ -36,20 +38,25 @@ def downgrade() -> None:
 
 def _columns(table: str) -> set[str]:
     """The columns of a table or view, whatever the case of its name; none if it is not there."""
-    return set(op.get_bind().scalars(sa.text("SELECT name FROM pragma_table_info(:name)"), {"name": table}))
+    connection = op.get_bind()
+    if connection.dialect.name == "sqlite":
+        return set(connection.scalars(sa.text("SELECT name FROM pragma_table_info(:name)"), {"name": table}))
+    inspector = sa.inspect(connection)
+    return {column["name"] for column in inspector.get_columns(table)} if inspector.has_table(table) else set()
 
 
 def _create_plans() -> None:
     op.create_table(
         "plans",
-        sa.Column("id", sa.String(255), primary_key=True, nullable=False),
-        sa.Column("project_id", sa.String(255), nullable=False),
-        sa.Column("name", sa.String(255), nullable=False),
-        sa.Column("phase", sa.String(20), nullable=False),
-        sa.Column("state", sa.String(20), nullable=False),
-        sa.Column("error", sa.String(1000)),
-        sa.Column("created_at", sa.String(30), nullable=False),
-        sa.Column("updated_at", sa.String(30), nullable=False),
+        sa.Column("id", text_column(255), primary_key=True, nullable=False),
+        sa.Column("project_id", text_column(255), nullable=False),
+        sa.Column("name", text_column(255), nullable=False),
+        sa.Column("phase", text_column(20), nullable=False),
+        sa.Column("state", text_column(20), nullable=False),
+        sa.Column("error", text_column(1000)),
+        sa.Column("created_at", text_column(30), nullable=False),
+        sa.Column("updated_at", text_column(30), nullable=False),
+        **TABLE_OPTIONS,
     )
     op.create_index("ix_plans_project_id", "plans", ["project_id"])
     op.create_index("ix_plans_state", "plans", ["state"])
@@ -58,17 +65,17 @@ def _create_plans() -> None:
 def _create_runs() -> None:
     op.create_table(
         "plan_runs",
-        sa.Column("id", sa.Integer, primary_key=True, autoincrement=True, nullable=False),
-        sa.Column("plan_id", sa.String(255), sa.ForeignKey("plans.id", name="fk_plan_runs_plan"), nullable=False),
-        sa.Column("phase", sa.String(20), nullable=False),
-        sa.Column("owner_id", sa.String(255), nullable=False),
+        sa.Column("id", NUMBER, primary_key=True, autoincrement=True, nullable=False),
+        sa.Column("plan_id", text_column(255), sa.ForeignKey("plans.id", name="fk_plan_runs_plan"), nullable=False),
+        sa.Column("phase", text_column(20), nullable=False),
+        sa.Column("owner_id", text_column(255), nullable=False),
         sa.Column("fence", sa.BigInteger, nullable=False),
         sa.Column("is_manual", sa.Boolean, nullable=False),
-        sa.Column("started_at", sa.String(30), nullable=False),
-        sa.Column("ended_at", sa.String(30)),
-        sa.Column("outcome", sa.String(20)),
-        sa.Column("error", sa.String(1000)),
-        sqlite_autoincrement=True,
+        sa.Column("started_at", text_column(30), nullable=False),
+        sa.Column("ended_at", text_column(30)),
+        sa.Column("outcome", text_column(20)),
+        sa.Column("error", text_column(1000)),
+        **TABLE_OPTIONS,
     )
     op.create_index("ix_plan_runs_plan_id", "plan_runs", ["plan_id"])
     op.create_index("ix_plan_runs_ended_at", "plan_runs", ["ended_at"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from itertools import chain
 
-from tests.benchmarks import core, dashboard, leases, running
+from tests.benchmarks import core, dashboard, leases, running, servers
 
-PARTS = {"core": core, "leases": leases, "running": running, "dashboard": dashboard}
+PARTS = {"core": core, "leases": leases, "running": running, "servers": servers, "dashboard": dashboard}
 
 
 def main(names: list[str]) -> int:

@@ -1,67 +1,79 @@
-"""The lock core on SQLite against raw `sqlite3` that runs the same statements in the same process."""
+"""The lock core against a database's driver that runs the same statements in the same process."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 
 import lockwatch
-from lockwatch.core.dialects import SQLITE
-from lockwatch.core.timestamps import to_text, utc_now
-from lockwatch.database import Database
+from lockwatch.core.timestamps import to_text
 from tests.benchmarks.measuring import Figure, median_ratio, seconds
+from tests.benchmarks.places import LIVE, SQLITE, STALE, Place, Run
+from tests.contract.sites import Site
 
-CALLS = 400
 ROUNDS = 25
-MANY = 100_000
-PAST = "2020-01-01T00:00:00.000000Z"
+CLEAN_UPS = 7
 
 
 def figures() -> Iterator[Figure]:
-    """Every figure of the core, one after the other."""
-    with TemporaryDirectory() as folder:
-        small, beside_live, beside_stale = (_database(Path(folder) / name) for name in ("small", "live", "stale"))
-        _fill(beside_live, expires_at="2999-01-01T00:00:00.000000Z")
-        _fill(beside_stale, expires_at=PAST)
-        with _service(small) as service, closing(_raw(small)) as raw:
-            yield _acquire_and_release(service, raw)
-            yield _refused(service, raw)
-        yield _beside("acquire+release beside 100k other locks", small, beside_live)
-        yield _beside("acquire+release beside 100k stale locks", small, beside_stale)
-        yield _clean_up(beside_stale)
+    """Every figure of the core on SQLite, one after the other."""
+    yield from figures_of(SQLITE, calls=400, bar=0.70)
 
 
-def _acquire_and_release(service: lockwatch.LockService, raw: sqlite3.Connection) -> Figure:
-    sql = service._tables._statements
+def figures_of(place: Place, calls: int, bar: float) -> Iterator[Figure]:
+    """Every figure of the core on one database; the bar is that of acquire+release, of the driver's speed.
+
+    Raises:
+        AbsentError: there is no such database here.
+    """
+    with ExitStack() as made:
+        small, beside_live, beside_stale = (made.enter_context(place.new()) for _ in range(3))
+        place.fill(beside_live, LIVE)
+        place.fill(beside_stale, STALE)
+        with lockwatch.connect(small.url) as service, place.raw(small) as raw:
+            yield _acquire_and_release(place, service, raw, calls, bar)
+            yield _refused(place, service, raw, calls)
+        yield _beside(place, "other", small, beside_live, calls)
+        yield _beside(place, "stale", small, beside_stale, calls)
+        yield _clean_up(place, beside_stale)
+
+
+def cycles(service: lockwatch.LockService, calls: int) -> None:
+    """Take one lock, which nobody else wants, and let it go, again and again."""
+    for _ in range(calls):
+        service.acquire("plan", "p1", "w")
+        service.release("plan", "p1", "w")
+
+
+def _acquire_and_release(place: Place, service: lockwatch.LockService, raw: Run, calls: int, bar: float) -> Figure:
+    sql = place.statements
     named = {"type": "plan", "resource": "p1"}
 
     def by_raw() -> None:
-        for _ in range(CALLS):
-            ((lock, _acquired, _expires),) = raw.execute(sql.insert, {**named, "owner": "w", "ttl": 300}).fetchall()
-            ((_, owner, _, _, _, expires, _now),) = raw.execute(sql.find, named).fetchall()
-            raw.execute(sql.end, {"lock": lock, "owner": owner, "expires": expires}).fetchall()
+        for _ in range(calls):
+            ((lock, _acquired, _expires),) = raw(sql.insert, {**named, "owner": "w", "ttl": 300})
+            ((_, owner, _, _, _, expires, _now),) = raw(sql.find, named)
+            raw(sql.end, {"lock": lock, "owner": owner, "expires": expires})
 
-    ratio = median_ratio(by_raw, partial(_cycles, service), ROUNDS)
-    return Figure(name="acquire+release, of raw sqlite3's speed", ratio=ratio, relation=">=", bar=0.70)
+    ratio = median_ratio(by_raw, partial(cycles, service, calls), ROUNDS)
+    name = f"{place.title}: acquire+release, of raw {place.driver}'s speed"
+    return Figure(name=name, ratio=ratio, relation=">=", bar=bar)
 
 
-def _refused(service: lockwatch.LockService, raw: sqlite3.Connection) -> Figure:
-    sql = service._tables._statements
+def _refused(place: Place, service: lockwatch.LockService, raw: Run, calls: int) -> Figure:
+    sql = place.statements
     named = {"type": "plan", "resource": "held"}
     service.acquire("plan", "held", "somebody")
 
     def by_raw() -> None:
-        for _ in range(CALLS):
-            raw.execute(sql.insert, {**named, "owner": "w", "ttl": 300}).fetchall()
-            raw.execute(sql.find, named).fetchall()
+        for _ in range(calls):
+            raw(sql.insert, {**named, "owner": "w", "ttl": 300})
+            raw(sql.find, named)
 
     def by_service() -> None:
-        for _ in range(CALLS):
+        for _ in range(calls):
             try:
                 service.acquire("plan", "held", "w")
             except lockwatch.LockConflictError:
@@ -69,59 +81,28 @@ def _refused(service: lockwatch.LockService, raw: sqlite3.Connection) -> Figure:
             raise AssertionError("it was granted")
 
     ratio = median_ratio(by_raw, by_service, ROUNDS)
-    return Figure(name="refused acquire, of raw sqlite3's speed", ratio=ratio, relation=">=", bar=0.50)
+    name = f"{place.title}: refused acquire, of raw {place.driver}'s speed"
+    return Figure(name=name, ratio=ratio, relation=">=", bar=0.50)
 
 
-def _beside(name: str, small: Database, large: Database) -> Figure:
-    with _service(small) as alone, _service(large) as crowded:
-        ratio = median_ratio(partial(_cycles, crowded), partial(_cycles, alone), ROUNDS)
-    return Figure(name=f"{name}, time over an empty table's", ratio=ratio, relation="<=", bar=1.5)
+def _beside(place: Place, others: str, small: Site, large: Site, calls: int) -> Figure:
+    with lockwatch.connect(small.url) as alone, lockwatch.connect(large.url) as crowded:
+        ratio = median_ratio(partial(cycles, crowded, calls), partial(cycles, alone, calls), ROUNDS)
+    name = f"{place.title}: beside 100k {others} locks, time over an empty table's"
+    return Figure(name=name, ratio=ratio, relation="<=", bar=1.5)
 
 
-def _clean_up(database: Database) -> Figure:
-    with _service(database) as service, closing(_raw(database)) as raw:
+def _clean_up(place: Place, site: Site) -> Figure:
+    with lockwatch.connect(site.url) as service, site.raw() as run:
 
         def by_raw() -> None:
-            raw.execute("DELETE FROM locks WHERE expires_at <= ?", (to_text(utc_now()),))
+            run("DELETE FROM locks WHERE expires_at <= ?", to_text(site.now()))
 
         def refilled(work: Callable[[], object]) -> float:
-            _fill(database, expires_at=PAST)
+            place.fill(site, STALE)
             return seconds(work)
 
-        ratio = median(refilled(service.cleanup_expired) / refilled(by_raw) for _ in range(5))
-    return Figure(name="clean-up of 100k stale, time over one raw DELETE's", ratio=ratio, relation="<=", bar=3)
-
-
-def _cycles(service: lockwatch.LockService) -> None:
-    for _ in range(CALLS):
-        service.acquire("plan", "p1", "w")
-        service.release("plan", "p1", "w")
-
-
-def _database(folder: Path) -> Database:
-    folder.mkdir()
-    database = Database(folder / "locks.db")
-    database.upgrade()
-    return database
-
-
-def _service(database: Database) -> lockwatch.LockService:
-    return lockwatch.connect(f"sqlite:///{database.path}")
-
-
-def _raw(database: Database) -> sqlite3.Connection:
-    raw = sqlite3.connect(database.path, isolation_level=None)
-    SQLITE.prepare(raw, utc_now)
-    return raw
-
-
-def _fill(database: Database, expires_at: str) -> None:
-    rows = [(f"w{n % 100}", "plan", f"p-{n}", PAST, expires_at) for n in range(MANY)]
-    with closing(_raw(database)) as raw:
-        raw.execute("BEGIN IMMEDIATE")
-        raw.executemany(
-            "INSERT OR IGNORE INTO locks (owner_id, resource_type, resource_id, acquired_at, expires_at)"
-            " VALUES (?, ?, ?, ?, ?)",
-            rows,
-        )
-        raw.execute("COMMIT")
+        by_raw()
+        ratio = median(refilled(service.cleanup_expired) / refilled(by_raw) for _ in range(CLEAN_UPS))
+    name = f"{place.title}: clean-up of 100k stale, time over one raw DELETE's"
+    return Figure(name=name, ratio=ratio, relation="<=", bar=3)

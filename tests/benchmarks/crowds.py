@@ -13,9 +13,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from lockwatch.core.dialects import SQLITE
+from lockwatch.core.sqlite import DIALECT as SQLITE
 from lockwatch.core.timestamps import to_text, utc_now
-from lockwatch.database import Database
+from lockwatch.sqlite_file import SqliteFile
 
 STALE: Final = 5
 _TTLS: Final = (60, 120, 300, 600, 900, 1800, 3600)
@@ -31,7 +31,7 @@ _Row: TypeAlias = tuple[str, str, str, str, str]
 
 def crowd(path: Path, locks: int) -> Path:
     """Make a database with so many locks of distinct owners, all renewed at a third of their TTL; a few are stale."""
-    Database(path).upgrade()
+    SqliteFile(path).upgrade()
     chance = random.Random(7)  # noqa: S311 no secret: the same locks in every run
     with closing(_raw(path)) as raw:
         raw.execute("BEGIN IMMEDIATE")

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import lockwatch
 from lockwatch.core.lease import Lease
 from lockwatch.core.monotonic import Monotonic, elapsed
-from lockwatch.database import Database
+from lockwatch.sqlite_file import SqliteFile
 from tests.benchmarks.measuring import Figure, median_ratio
 
 CALLS = 300
@@ -28,7 +28,7 @@ BEATS = 2
 def figures() -> Iterator[Figure]:
     """Every figure of leases, one after the other."""
     with TemporaryDirectory() as folder:
-        database = Database(Path(folder) / "locks.db")
+        database = SqliteFile(Path(folder) / "locks.db")
         database.upgrade()
         with lockwatch.connect(f"sqlite:///{database.path}") as service:
             yield _hold(service)
@@ -51,7 +51,7 @@ def _hold(service: lockwatch.LockService) -> Figure:
     return Figure(name="hold, time over acquire+release's", ratio=ratio, relation="<=", bar=1.3)
 
 
-def _in_time(database: Database) -> Figure:
+def _in_time(database: SqliteFile) -> Figure:
     began = elapsed()
     hurried = _service(database, lambda: began + (elapsed() - began) * SPEED)
     with hurried as service, ExitStack() as holds:
@@ -64,7 +64,7 @@ def _in_time(database: Database) -> Figure:
     return Figure(name="1000 leases, least time left of the TTL", ratio=least / TTL_SECS, relation=">=", bar=0.5)
 
 
-def _share_of_a_core(database: Database) -> Figure:
+def _share_of_a_core(database: SqliteFile) -> Figure:
     """Heartbeats are spread over their interval, as they are after a while: each then wakes its thread alone."""
     with _service(database, elapsed) as service, ExitStack() as holds:
         _hold_many(service, holds)
@@ -76,7 +76,7 @@ def _share_of_a_core(database: Database) -> Figure:
     return Figure(name="1000 leases, percent of a core", ratio=100 * cpu / WATCHED_SECS, relation="<=", bar=3)
 
 
-def _service(database: Database, monotonic: Monotonic) -> lockwatch.LockService:
+def _service(database: SqliteFile, monotonic: Monotonic) -> lockwatch.LockService:
     return lockwatch.LockService(database.engine(), identity=database.identity, monotonic=monotonic)
 
 

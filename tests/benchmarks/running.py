@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from lockwatch.database import Database
+from lockwatch.sqlite_file import SqliteFile
 from tests.benchmarks.measuring import Figure, seconds
 from tests.support import ROOT
 
@@ -20,7 +20,7 @@ ROUNDS = 15
 def figures() -> Iterator[Figure]:
     """The one figure of `lockwatch run`."""
     with TemporaryDirectory() as folder:
-        database = Database(Path(folder) / "locks.db")
+        database = SqliteFile(Path(folder) / "locks.db")
         database.upgrade()
         url = f"sqlite:///{database.path}"
         _until_command(url)

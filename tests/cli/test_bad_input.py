@@ -45,7 +45,7 @@ BAD_RESOURCES += [
     "pl\x1ban/p1",
 ]
 BAD_TTLS = ["0", "-1", "4.999", "3600.001", "nan", "inf", "-inf", "1e12", "True", "five", "", "5s", "0x10"]
-BAD_URLS = ["postgresql://u:secret@db/locks", "mysql+pymysql://u:secret@db/locks", "oracle://u:secret@db/x"]
+BAD_URLS = ["postgresql://u:secret@db", "mysql+pymysql://u:secret@db/", "oracle://u:secret@db/x"]
 BAD_URLS += [
     "nonsense",
     "",
@@ -253,7 +253,7 @@ def test_a_file_that_cannot_be_written_is_read_and_left_as_it_is(
 
 
 @pytest.mark.parametrize(
-    "call", [("list", "--database", "postgresql://u:secret@db/x"), ("acquire", "job/x", "--owner", "a"), ("show", "x")]
+    "call", [("list", "--database", "postgresql://u:secret@db"), ("acquire", "job/x", "--owner", "a"), ("show", "x")]
 )
 def test_a_process_of_its_own_says_it_in_one_line_too(url: str, call: tuple[str, ...]) -> None:
     answer = spawn("--database", url, *call)

@@ -135,7 +135,7 @@ def test_with_json_a_complaint_is_still_a_line_on_stderr(cli: Cli, call: tuple[s
 
 
 def test_a_busy_database_ends_with_5(cli: Cli, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lockwatch.database.BUSY_TIMEOUT_SECS", 0.05)
+    monkeypatch.setattr("lockwatch.sqlite_file.BUSY_TIMEOUT_SECS", 0.05)
     with raw(url) as connection:
         connection.execute("BEGIN EXCLUSIVE")
         answer = cli("acquire", "plan/p1", "--owner", "a")

@@ -9,12 +9,13 @@ import pytest
 
 import lockwatch
 from lockwatch import LockService
+from lockwatch.sqlite_file import SqliteFile
 from tests.support import Clock, age, execute, path_of, raw, rows
 
 
 @pytest.fixture(autouse=True)
 def short_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lockwatch.database.BUSY_TIMEOUT_SECS", 0.05)
+    monkeypatch.setattr("lockwatch.sqlite_file.BUSY_TIMEOUT_SECS", 0.05)
 
 
 @pytest.fixture
@@ -115,12 +116,12 @@ def test_a_database_that_cannot_be_written_is_said_and_can_be_read(
     service: LockService, url: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = service.acquire("plan", "p1", "a")
-    connect = lockwatch.database.Database._connect
+    connect = SqliteFile._connect
 
-    def read_only(database: lockwatch.database.Database, _mode: str, timeout: float) -> sqlite3.Connection:
+    def read_only(database: SqliteFile, _mode: str, timeout: float) -> sqlite3.Connection:
         return connect(database, "ro", timeout)
 
-    monkeypatch.setattr(lockwatch.database.Database, "_connect", read_only)
+    monkeypatch.setattr(SqliteFile, "_connect", read_only)
     with lockwatch.connect(url, clock=clock) as reader:
         assert reader.snapshot().locks == (held,)
         for call in (lambda: reader.acquire("plan", "p2", "b"), lambda: reader.release("plan", "p1", "a")):

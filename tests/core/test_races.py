@@ -287,7 +287,7 @@ def test_a_lease_that_never_rests_is_a_busy_database_in_the_end(
 def test_an_exact_operation_judges_and_acts_in_one_transaction(
     service: LockService, other: LockService, settle: str, between: Between, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lockwatch.database.BUSY_TIMEOUT_SECS", 0.05)
+    monkeypatch.setattr("lockwatch.sqlite_file.BUSY_TIMEOUT_SECS", 0.05)
     seen = service.acquire("plan", "p1", "a", 60)
     refused: list[lockwatch.DatabaseBusyError] = []
 

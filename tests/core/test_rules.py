@@ -426,7 +426,7 @@ def test_a_lock_is_committed_whatever_the_caller_has_open_and_rolls_back(
 def test_a_refused_acquire_leaves_the_callers_transaction_whole(
     service: LockService, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lockwatch.database.BUSY_TIMEOUT_SECS", 0.1)
+    monkeypatch.setattr("lockwatch.sqlite_file.BUSY_TIMEOUT_SECS", 0.1)
     execute(url, "CREATE TABLE orders (id INTEGER)")
     service.acquire("plan", "p1", "a")
     with raw(url) as callers:

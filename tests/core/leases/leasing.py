@@ -113,15 +113,15 @@ def hold_up_heartbeat(monkeypatch: pytest.MonkeyPatch, method: str, *, after: bo
     barrier = Barrier()
     real = getattr(LockTable, method)
 
-    def held_up(table: LockTable, *arguments: object) -> object:
+    def held_up(table: LockTable, *arguments: object, **named: object) -> object:
         if threading.current_thread().name != "lockwatch heartbeat" or barrier.reached.is_set():
-            return real(table, *arguments)
+            return real(table, *arguments, **named)
         if after:
-            answer = real(table, *arguments)
+            answer = real(table, *arguments, **named)
             barrier.stop()
         else:
             barrier.stop()
-            answer = real(table, *arguments)
+            answer = real(table, *arguments, **named)
         barrier.passed.set()
         return answer
 

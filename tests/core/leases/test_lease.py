@@ -196,8 +196,8 @@ def test_a_lease_counts_from_before_it_was_asked_for(
 ) -> None:
     real = getattr(LockTable, method)
 
-    def slow(*arguments: object) -> object:
-        answer = real(*arguments)
+    def slow(*arguments: object, **named: object) -> object:
+        answer = real(*arguments, **named)
         times.elapsed += 2
         return answer
 

@@ -1,0 +1,286 @@
+"""MariaDB's ways, over PyMySQL.
+
+A grant is an INSERT ... SELECT: InnoDB then keeps its counter to the statement until that ends, so that numbers come in
+the order of grants. READ COMMITTED keeps it from locking gaps between rows, of which deadlocks would come.
+An UPDATE gives no rows back. What it wrote is told by LAST_INSERT_ID(), which comes with the answer.
+"""
+
+from __future__ import annotations
+
+import re
+import select as waiting
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    String,
+    bindparam,
+    cast,
+    delete,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+)
+from sqlalchemy.dialects.mysql import DATETIME
+from sqlalchemy.dialects.mysql.pymysql import MySQLDialect_pymysql
+
+from lockwatch.core.dialect import (
+    ANSWER_TIMEOUT_SECS,
+    CONNECT_TIMEOUT_SECS,
+    LOCK_TIMEOUT_SECS,
+    STATEMENT_TIMEOUT_SECS,
+    UPGRADE_HINT,
+    Clock,
+    Cursor,
+    Dialect,
+    Guarded,
+    Parameters,
+    Session,
+)
+from lockwatch.core.errors import DatabaseError
+from lockwatch.core.mariadb_errors import lacks, translate
+from lockwatch.core.model import Lock
+from lockwatch.core.schema import COLUMNS, EXACT, locks
+from lockwatch.core.statements import (
+    GRANTED,
+    NEW_ROW,
+    ROW,
+    Statements,
+    Words,
+    common,
+    compiler,
+    count_of,
+    grant,
+    page,
+)
+from lockwatch.core.text import clean
+from lockwatch.core.timestamps import to_text, written
+from lockwatch.core.written_form import is_moment, others
+
+LEAST_VERSION: Final = (10, 6)
+
+_FORMAT: Final[ColumnElement[str]] = literal_column("'%Y-%m-%dT%H:%i:%s.%fZ'")
+_UTC: Final[ColumnElement[Any]] = literal_column("UTC_TIMESTAMP(6)")
+_MICROSECOND: Final[ColumnElement[Any]] = literal_column("MICROSECOND")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _text(moment: ColumnElement[Any]) -> ColumnElement[str]:
+    return func.DATE_FORMAT(moment, _FORMAT, type_=String)
+
+
+def _given(name: str) -> ColumnElement[str]:
+    return bindparam(name, type_=String).collate(EXACT)
+
+
+def _equals(column: ColumnElement[str], name: str) -> ColumnElement[bool]:
+    return column == _given(name)
+
+
+def _equals_stored(column: ColumnElement[str], name: str) -> ColumnElement[bool]:
+    return func.coalesce(column, literal_column("''")) == _given(name)
+
+
+_WORDS: Final = Words(now=_text(_UTC), equals=_equals, equals_bytes=_equals_stored)
+
+
+def _later() -> ColumnElement[Any]:
+    microseconds = func.ROUND(bindparam("ttl") * literal_column("1000000"))
+    return func.TIMESTAMPADD(_MICROSECOND, microseconds, _UTC)
+
+
+def _statements() -> Statements:
+    compiled = compiler(MySQLDialect_pymysql(paramstyle="pyformat"))
+    granted = grant(None, _WORDS.now, _text(_later())).where(_WORDS.is_free())
+    extend = compiled(_extension())
+    judgeable = is_moment("REGEXP")
+    expired = (locks.c.expires_at <= _given("now")) & judgeable
+    listed = locks.c.id.op("IN", is_comparison=True)(bindparam("ids"))
+    return Statements(
+        **common(_WORDS, compiled),
+        insert=compiled(insert(locks).from_select(NEW_ROW, granted, include_defaults=False).returning(*GRANTED)),
+        extend=extend,
+        extend_unlocked=f"SET STATEMENT innodb_lock_wait_timeout = 0 FOR {extend}",
+        count_expired=compiled(count_of(expired)),
+        # A DELETE waits for every row that it looks at; so it is told which ones, by a look that waits for none.
+        expired_ids=compiled(select(locks.c.id).where(page(), expired)),
+        delete_expired=compiled(delete(locks).where(listed, expired)),
+        maybe_expired=compiled(select(*ROW).where(listed, expired)),
+        unjudged=compiled(others(judgeable)),
+    )
+
+
+def _extension() -> Any:
+    live_until = bindparam("live_until", type_=String)
+    until = cast(func.LEFT(live_until, literal_column("26")), DATETIME(fsp=6))
+    expiry = func.GREATEST(until, _later())
+    noted = func.LAST_INSERT_ID(func.TIMESTAMPDIFF(_MICROSECOND, literal_column("'1970-01-01'"), expiry))
+    return (
+        update(locks)
+        .where(_WORDS.very_row, live_until > _WORDS.now)
+        .values(expires_at=func.IF(noted, _text(expiry), literal_column("''")))
+    )
+
+
+class Noted:
+    """The answer to an UPDATE that noted down the moment it wrote: as a row, if it changed one."""
+
+    def __init__(self, cursor: Any) -> None:
+        self.rowcount = int(cursor.rowcount)
+        self._microseconds = cursor.lastrowid or 0
+
+    def fetchall(self) -> Sequence[Any]:
+        """The moment, in the written form."""
+        if not self.rowcount:
+            return []
+        return [(to_text(_EPOCH + timedelta(microseconds=self._microseconds)),)]
+
+    def fetchmany(self, _size: int) -> Sequence[Any]:
+        """No more than that."""
+        return self.fetchall()
+
+
+class MariadbSession:
+    """A driver connection that runs statements by itself, like those of the other drivers."""
+
+    def __init__(self, driver: Any) -> None:
+        self._driver = driver
+
+    def execute(self, sql: str, parameters: Parameters | tuple[()] = (), /) -> Cursor:
+        """Run one statement."""
+        cursor = self._driver.cursor()
+        cursor.execute(sql, parameters)
+        return cursor if cursor.description else Noted(cursor)
+
+    def close(self) -> None:
+        """Nothing is kept."""
+
+
+def open_connection(arguments: dict[str, Any]) -> Any:
+    """A new connection, made ours."""
+    import pymysql  # type: ignore[import-untyped] # late: it may not be installed
+
+    if "password" in arguments:
+        arguments = {**arguments, "password": arguments["password"].encode()}  # the driver's own choice is Latin-1
+    arguments = {**_DEFAULTS, **arguments}
+    # The driver's own connect timeout ends before the server's greeting, which may not come either.
+    driver = pymysql.connect(**{**arguments, "read_timeout": arguments["connect_timeout"]})
+    driver._read_timeout = arguments["read_timeout"]  # noqa: SLF001 # the driver has no public name for it
+    settle(driver)
+    return driver
+
+
+_DEFAULTS: Final = {
+    "connect_timeout": CONNECT_TIMEOUT_SECS,
+    "read_timeout": ANSWER_TIMEOUT_SECS,
+    "write_timeout": ANSWER_TIMEOUT_SECS,
+    "charset": "utf8mb4",
+}
+_SETTINGS: Final = {
+    "sql_mode": "'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+    "innodb_lock_wait_timeout": LOCK_TIMEOUT_SECS,
+    "lock_wait_timeout": LOCK_TIMEOUT_SECS,
+    "lc_messages": "'en_US'",
+}
+
+
+def settle(driver: Any, statement_timeout_secs: float = STATEMENT_TIMEOUT_SECS) -> None:
+    """Make a session ours, whatever the server's defaults: isolation, timeouts, strictness, character set."""
+    version = _require_mariadb(driver.get_server_info())
+    timeout = {"max_statement_time": statement_timeout_secs} if version else {}
+    assigned = ", ".join(f"{name} = {value}" for name, value in (_SETTINGS | timeout).items())
+    with driver.cursor() as cursor:
+        cursor.execute("SET NAMES utf8mb4")
+        cursor.execute(f"SET SESSION {assigned}")
+        cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+
+
+def _require_mariadb(version: str) -> tuple[int, ...]:
+    found = re.search(r"(\d+)\.(\d+)\.\d+-MariaDB", version, re.IGNORECASE)
+    numbers = tuple(map(int, found.groups())) if found else ()
+    if numbers < LEAST_VERSION:
+        least = ".".join(map(str, LEAST_VERSION))
+        raise DatabaseError(f"lockwatch needs MariaDB {least} or later, and this server is {clean(version)}")
+    return numbers
+
+
+def _prepare(driver: Any, _clock: Clock) -> Session:
+    driver.autocommit(True)  # noqa: FBT003 the driver takes it so
+    settle(driver)
+    return MariadbSession(driver)
+
+
+_COLUMNS: Final = """
+SELECT c.column_name, c.collation_name, c.extra LIKE '%%auto_increment%%', t.engine, @@innodb_autoinc_lock_mode
+FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
+WHERE table_schema = DATABASE() AND table_name = 'locks'
+"""
+_UNIQUE_KEYS: Final = """
+SELECT GROUP_CONCAT(column_name ORDER BY column_name) FROM information_schema.statistics
+WHERE table_schema = DATABASE() AND table_name = 'locks' AND non_unique = 0
+GROUP BY index_name HAVING MAX(sub_part) IS NULL
+"""
+_INTERLEAVED: Final = 2
+
+
+def _check_table(session: Session) -> str | None:
+    columns = {row[0].lower(): row[1:] for row in session.execute(_COLUMNS).fetchall()}
+    if not columns:
+        raise DatabaseError(f"the database has no table `locks` yet; {UPGRADE_HINT}")
+    missing = [name for name in COLUMNS if name not in columns]
+    if missing:
+        raise DatabaseError(f"the table `locks` is not lockwatch's: it has no column {', '.join(missing)}")
+    _, counts_up, engine, counting = columns["id"]
+    if not counts_up or engine != "InnoDB":
+        return "ids of the table `locks` can come back"
+    if counting == _INTERLEAVED:
+        return "ids of the table `locks` can come out of order, since innodb_autoinc_lock_mode is 2"
+    if any(columns[name][0] != EXACT for name in ("resource_type", "resource_id")):
+        return "the table `locks` takes ids for one another that differ by case or accent"
+    is_unique = ("resource_id,resource_type",) in [tuple(row) for row in session.execute(_UNIQUE_KEYS).fetchall()]
+    return None if is_unique else "the table `locks` can have two rows of one resource"
+
+
+_HOLD_ROW: Final = select(*ROW).where(_WORDS.of_resource).with_for_update()
+_IN_TRANSACTION: Final[ColumnElement[int]] = literal_column("@@in_transaction")
+_JUDGE: Final = select(_WORDS.now, _IN_TRANSACTION)
+
+
+def _guard(connection: Connection, lock: Lock, _clock: Clock) -> Guarded:
+    """Locks the row, and then looks at the clock: the lock may have been waited for.
+
+    Only the locking read tells the truth: a plain one may still show the row as it was when the transaction began.
+    """
+    row = connection.execute(_HOLD_ROW, {"type": lock.resource_type, "resource": lock.resource_id}).first()
+    now, in_transaction = connection.execute(_JUDGE).one()
+    return Guarded(row, written(now), bool(in_transaction))
+
+
+def _is_gone(driver: Any) -> bool:
+    socket = driver._sock  # noqa: SLF001 # the driver has no public name for it
+    if socket is None:
+        return True
+    ready = waiting.poll()
+    ready.register(socket.fileno(), waiting.POLLIN)
+    return bool(ready.poll(0))  # nothing was asked: what came can only be a farewell
+
+
+DIALECT: Final = Dialect(
+    title="MariaDB",
+    statements=_statements(),
+    begin="START TRANSACTION",
+    forbid_writes="SET SESSION TRANSACTION READ ONLY",
+    prepare=_prepare,
+    check_table=_check_table,
+    guard=_guard,
+    translate=translate,
+    lacks=lacks,
+    is_gone=_is_gone,
+    holds_anything=False,
+    pages_at_once=4,
+)

@@ -1,0 +1,173 @@
+"""Locks in a database of a server: what is common to all servers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, ClassVar, Final, Self
+
+from sqlalchemy import URL, Connection, Engine, create_engine, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
+
+from lockwatch.core.dialects import dialect_of
+from lockwatch.core.errors import DatabaseError, ValidationError
+from lockwatch.core.model import as_text
+from lockwatch.core.text import clean
+from lockwatch.database import HEAD_REVISION, VERSION_TABLE, Database
+from lockwatch.migrating import one_upgrade, run_migrations
+
+READ_ONLY: Final = "this user may not change the locks"
+
+
+@dataclass(frozen=True, slots=True)
+class Server(Database):
+    """One of a server's databases."""
+
+    SCHEMES: ClassVar[tuple[str, ...]]
+    DRIVER: ClassVar[str]
+    """The scheme that names the driver, too."""
+    MODULE: ClassVar[str]
+    EXTRA: ClassVar[str]
+    PORT: ClassVar[int]
+
+    url: URL = field(repr=False)
+
+    @classmethod
+    def at(cls, url: URL, password: str | None = None) -> Self:
+        """The database that a URL names.
+
+        Raises:
+            ValidationError: it names a server and none of its databases.
+        """
+        if url.host and "[" in url.host:
+            raise ValidationError(
+                "database", f"{url.drivername}://…", "must name its host, in whole brackets or in none"
+            )
+        if not url.database:
+            shown = f"{url.drivername}://…"
+            raise ValidationError(
+                "database", shown, f"must name a database of the server, like {cls.EXTRA}://host/name"
+            )
+        if url.password is None and password is not None:
+            url = url.set(password=password)
+        return cls(url.set(drivername=cls.DRIVER))
+
+    @property
+    def name(self) -> str:
+        """What people call it: `database@host:port`."""
+        socket = self.url.query.get("host") or self.url.query.get("unix_socket")
+        if not self.url.host and isinstance(socket, str):
+            return clean(f"{self.url.database}@{socket}")
+        host = self.url.host or "localhost"
+        return clean(f"{self.url.database}@{f'[{host}]' if ':' in host else host}:{self.url.port or self.PORT}")
+
+    def exists(self) -> bool:
+        """Whether it has migrations of ours: nothing else is made here."""
+        return self.revision() is not None
+
+    def identity(self) -> Hashable:
+        """A server's database is never replaced under its name."""
+        return None
+
+    def engine(self, *, read_only: bool = False) -> Engine:  # noqa: ARG002 for files
+        """See `Database.engine`. A connection that only reads is told so by the service."""
+        return self._engine(isolation_level="AUTOCOMMIT")
+
+    def transactional_engine(self, *, read_only: bool = False) -> Engine:
+        """See `Database.transactional_engine`."""
+        engine = self._engine(isolation_level="READ COMMITTED")
+        self._settle_transactions(engine, read_only)
+        return engine
+
+    def revision(self) -> str | None:
+        """See `Database.revision`."""
+        with self._translated(), self.engine().connect() as connection:
+            return self._revision(connection)
+
+    def why_unwritable(self) -> str | None:
+        """See `Database.why_unwritable`."""
+        try:
+            with self._translated(), self.engine().connect() as connection:
+                return None if self._may_write(connection) else READ_ONLY
+        except DatabaseError:
+            return None
+
+    def upgrade(self) -> bool:
+        """See `Database.upgrade`. The server keeps two upgrades from running at once."""
+        with one_upgrade, self.upgrading() as connection:
+            before = self._revision(connection)
+            if before != HEAD_REVISION:
+                run_migrations(connection)
+        return before != HEAD_REVISION
+
+    @contextmanager
+    def upgrading(self) -> Iterator[Connection]:
+        """See `Database.upgrading`."""
+        engine = self._engine(isolation_level="READ COMMITTED")
+        with self._translated(), engine.begin() as connection, self._upgrading_alone(connection):
+            yield connection
+
+    def ask(self, sql: str) -> Any:
+        """The first row of an answer, for diagnostics; None if there is none.
+
+        Raises:
+            DatabaseError: it cannot be reached or asked.
+        """
+        with self._translated(), self.engine().connect() as connection:
+            return connection.execute(text(sql)).first()
+
+    def _engine(self, **options: Any) -> Engine:
+        try:
+            import_module(self.MODULE)
+        except ImportError as error:
+            hint = f"pip install 'lockwatch[{self.EXTRA}]'"
+            raise DatabaseError(f"the driver {self.MODULE} is not installed or does not load; {hint}") from error
+        options = {**self._engine_options(), **options}
+        return create_engine(self.url, creator=self._connect, poolclass=NullPool, hide_parameters=True, **options)
+
+    def _engine_options(self) -> dict[str, Any]:
+        return {}
+
+    def _arguments(self) -> dict[str, Any]:
+        """What the URL says, as the driver takes it."""
+        _, arguments = self.url.get_dialect()().create_connect_args(self.url)
+        return dict(arguments)
+
+    @abstractmethod
+    def _connect(self) -> Any:
+        """A new connection of the driver."""
+
+    @abstractmethod
+    def _settle_transactions(self, engine: Engine, read_only: bool) -> None:
+        """Have an engine's transactions end in time, and write nothing if they only read."""
+
+    @abstractmethod
+    def _upgrading_alone(self, connection: Connection) -> Any:
+        """A context in which no other upgrade of the database runs."""
+
+    @abstractmethod
+    def _has(self, connection: Connection, table: str) -> bool:
+        """Whether there is such a table."""
+
+    @abstractmethod
+    def _may_write(self, connection: Connection) -> bool:
+        """Whether the user may change locks here."""
+
+    def _revision(self, connection: Connection) -> str | None:
+        if not self._has(connection, VERSION_TABLE):
+            return None
+        found = connection.scalar(text(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608  # nosec B608 # ours
+        return as_text(found) or None
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        dialect = dialect_of("database", self.url.get_backend_name())
+        try:
+            yield
+        except DBAPIError as error:
+            cause = error.orig if isinstance(error.orig, Exception) else error
+            raise dialect.translate(cause) from cause

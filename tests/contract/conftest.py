@@ -1,0 +1,79 @@
+"""Each test here runs on every database: `site` is upgraded and empty, `new_site` has no table yet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import lockwatch
+from tests.contract import sites
+from tests.contract.sites import Site
+
+KINDS: Final = ("sqlite", "postgres", "mysql")
+_numbers: Final = count()
+
+Make = Callable[[str], Site]
+
+
+@pytest.fixture(scope="session")
+def make_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Make]:
+    """Makes a database of a kind, which lives until the end."""
+    with ExitStack() as made:
+
+        def make(kind: str) -> Site:
+            return made.enter_context(_new(kind, tmp_path_factory.mktemp("site")))
+
+        yield make
+
+
+@pytest.fixture(scope="session")
+def _upgraded(make_site: Make) -> Callable[[str], Site]:
+    known: dict[str, Site] = {}
+
+    def upgraded(kind: str) -> Site:
+        if kind not in known:
+            site = make_site(kind)
+            lockwatch.upgrade(site.url)
+            known[kind] = site
+        return known[kind]
+
+    return upgraded
+
+
+@pytest.fixture(params=KINDS)
+def site(request: pytest.FixtureRequest, _upgraded: Callable[[str], Site]) -> Site:
+    found = _upgraded(request.param)
+    found.clear()
+    return found
+
+
+@pytest.fixture(params=KINDS)
+def new_site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
+    with _new(request.param, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def service(site: Site) -> Iterator[lockwatch.LockService]:
+    with lockwatch.connect(site.url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def other(site: Site) -> Iterator[lockwatch.LockService]:
+    """Another program's service on the same database."""
+    with lockwatch.connect(site.url) as opened:
+        yield opened
+
+
+def _new(kind: str, folder: Path) -> AbstractContextManager[Site]:
+    name = f"lockwatch_test_{os.getpid()}_{next(_numbers)}"
+    if kind == "sqlite":
+        return sites.new_sqlite(folder)
+    return sites.new_postgres(name) if kind == "postgres" else sites.new_mysql(name)

@@ -1,0 +1,247 @@
+"""URLs, names, passwords, and what a database that refuses or hangs makes of a call."""
+
+from __future__ import annotations
+
+import importlib
+import time
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sqlalchemy import make_url
+
+import lockwatch
+from lockwatch.database import Database
+from tests.contract.sites import MysqlSite, Site
+
+PASSWORD = "p@ss%40w\u00f6rd:/?#[]"  # noqa: S105 of a user who lives as long as the test
+
+
+def test_a_url_of_each_scheme_leads_to_its_database(site: Site) -> None:
+    schemes = {
+        "postgres": ("postgresql", "postgresql+psycopg"),
+        "mysql": ("mysql", "mariadb", "mysql+pymysql", "mariadb+pymysql"),
+        "sqlite": ("sqlite", "sqlite+pysqlite"),
+    }[site.kind]
+    for scheme in schemes:
+        url = f"{scheme}:{site.url.partition(':')[2]}"
+        with lockwatch.connect(url) as service:
+            assert service.acquire("plan", scheme, "a").resource_id == scheme
+
+
+def test_a_server_is_called_by_database_host_and_port(site: Site) -> None:
+    if not site.is_server:
+        pytest.skip("a file is called by its path")
+    url = make_url(site.url).set(password=PASSWORD)
+    name = Database.from_url(url.render_as_string(hide_password=False)).name
+    assert name == f"{url.database}@{url.host}:{url.port}"
+    without_port = url.set(port=None, host="::1").render_as_string(hide_password=False)
+    assert Database.from_url(without_port).name == f"{url.database}@[::1]:{5432 if site.kind == 'postgres' else 3306}"
+
+
+@pytest.fixture
+def bare(site: Site) -> Iterator[str]:
+    """The URL, without the password, of a user who has one, on a server that asks for it."""
+    if not isinstance(site, MysqlSite):
+        pytest.skip("the server under test asks this user for a password, the others do not")
+    user = f"{make_url(site.url).database}_p"
+    site.execute(f"CREATE USER `{user}` IDENTIFIED BY ?", PASSWORD)
+    site.execute(f"GRANT ALL ON `{make_url(site.url).database}`.* TO `{user}`")
+    yield make_url(site.url).set(username=user).render_as_string(hide_password=False)
+    site.execute(f"DROP USER `{user}`")
+
+
+def test_a_password_of_odd_characters_opens_the_database_and_is_seen_nowhere(bare: str) -> None:
+    whole = make_url(bare).set(password=PASSWORD).render_as_string(hide_password=False)
+    assert PASSWORD not in whole
+    with lockwatch.connect(whole) as service:
+        assert service.acquire("plan", "p1", "a").owner_id == "a"
+    assert Database.from_url(bare, password=PASSWORD).is_at_head()
+    with lockwatch.connect(bare, password=PASSWORD) as service:
+        assert service.get("plan", "p1") is not None
+    assert Database.from_url(whole, password="another").is_at_head()  # noqa: S106 what the URL has is stronger
+    wrong = Database.from_url(bare, password=f"{PASSWORD}!")
+    with pytest.raises(lockwatch.DatabaseError, match="refused the user") as refused:
+        wrong.revision()
+    told = "".join(traceback.format_exception(refused.value)) + repr(wrong) + wrong.name
+    assert PASSWORD not in told
+    assert "%40w" not in told
+
+
+def test_a_password_reaches_the_driver_as_it_is(site: Site) -> None:
+    if not site.is_server:
+        pytest.skip("a file has no password")
+    whole = make_url(site.url).set(password=PASSWORD).render_as_string(hide_password=False)
+    assert Database.from_url(whole)._arguments()["password"] == PASSWORD  # type: ignore[attr-defined] # a server's
+    assert PASSWORD not in repr(Database.from_url(whole))
+
+
+@pytest.mark.parametrize(
+    ("url", "rule"),
+    [
+        ("postgresql://u:secret@host", "must name a database"),
+        ("mysql://u:secret@host/", "must name a database"),
+        ("oracle://u:secret@host/x", "PostgreSQL"),
+        ("postgresql+psycopg2://u:secret@host/x", "PostgreSQL"),
+        ("postgresql://u:secret@host:port/x", "PostgreSQL"),
+    ],
+)
+def test_what_is_no_database_of_ours_is_said_without_its_password(url: str, rule: str) -> None:
+    with pytest.raises(lockwatch.ValidationError, match=rule) as refused:
+        Database.from_url(url)
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("extra", ["postgres", "mysql"])
+def test_a_missing_driver_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, extra: str) -> None:
+    real = importlib.import_module
+
+    def missing(name: str, package: str | None = None) -> Any:
+        if name in {"psycopg", "pymysql"}:
+            raise ImportError(name)
+        return real(name, package)
+
+    monkeypatch.setattr("lockwatch.server.import_module", missing)
+    scheme = {"postgres": "postgresql", "mysql": "mariadb"}[extra]
+    with pytest.raises(lockwatch.DatabaseError, match=rf"pip install 'lockwatch\[{extra}\]'"):
+        lockwatch.connect(f"{scheme}://u@host/x")
+
+
+def test_a_server_that_is_not_there_is_said_at_once(site: Site) -> None:
+    if not site.is_server:
+        pytest.skip("a file that is not there has its own tests")
+    nowhere = make_url(site.url).set(port=1, password="secret")  # noqa: S106 nobody asks for it
+    begun = time.monotonic()
+    with lockwatch.connect(nowhere.render_as_string(hide_password=False)) as service:
+        with pytest.raises(lockwatch.DatabaseError, match="cannot be reached") as refused:
+            service.acquire("plan", "p1", "a")
+    assert time.monotonic() - begun < 6
+    assert "secret" not in "".join(traceback.format_exception(refused.value))
+
+
+def test_a_database_that_is_not_there_is_said(site: Site) -> None:
+    if not site.is_server:
+        pytest.skip("a file that is not there has its own tests")
+    missing = make_url(site.url).set(database="no_such_database").render_as_string(hide_password=False)
+    with lockwatch.connect(missing) as service, pytest.raises(lockwatch.DatabaseError, match="no_such_database"):
+        service.now()
+
+
+def test_a_missing_table_is_the_error_at_once(new_site: Site) -> None:
+    lockwatch.upgrade(new_site.url)
+    with lockwatch.connect(new_site.url) as service:
+        service.now()
+        new_site.execute("DROP TABLE locks")
+        begun = time.monotonic()
+        with pytest.raises(lockwatch.DatabaseError, match="`locks` is missing") as refused:
+            service.acquire("plan", "p1", "a", wait_seconds=10)
+        assert not isinstance(refused.value, lockwatch.DatabaseBusyError)
+        assert time.monotonic() - begun < 2
+
+
+def test_an_id_beyond_all_measure_is_refused_at_once(site: Site) -> None:
+    begun = time.monotonic()
+    with lockwatch.connect(site.url) as service, pytest.raises(lockwatch.ValidationError):
+        service.acquire("plan", "x" * 10_000, "a", wait_seconds=10)
+    assert time.monotonic() - begun < 2
+
+
+def test_a_dead_session_on_the_row_ends_a_call_in_time_with_an_error_that_says_so(site: Site) -> None:
+    site.insert_row("plan/p1", "gone")
+    with lockwatch.connect(site.url) as service, site.raw() as run:
+        run("BEGIN" if site.is_server else "BEGIN IMMEDIATE")
+        run("UPDATE locks SET owner_id = 'hangs'")
+        begun = time.monotonic()
+        with pytest.raises(lockwatch.DatabaseBusyError, match="keeps the"):
+            service.acquire("plan", "p1", "a")
+        assert time.monotonic() - begun < 8
+        run("ROLLBACK")
+        assert service.acquire("plan", "p1", "a").owner_id == "a"
+
+
+def test_a_statement_that_takes_too_long_is_ended_by_the_server(site: Site) -> None:
+    if not site.is_server:
+        pytest.skip("a file is read by this process")
+    sleep = "SELECT pg_sleep(30)" if site.kind == "postgres" else "SELECT SLEEP(30) FROM DUAL WHERE SLEEP(30) = 9"
+    quick = "SET statement_timeout = '300ms'" if site.kind == "postgres" else "SET SESSION max_statement_time = 0.3"
+    with lockwatch.connect(site.url) as service, service._tables.use() as table:
+        table.connection.do(quick)
+        begun = time.monotonic()
+        with pytest.raises(lockwatch.DatabaseBusyError):
+            table.connection.rows(sleep)
+        assert time.monotonic() - begun < 5
+
+
+TIMEOUTS = {
+    "postgres": "SELECT current_setting('statement_timeout'), current_setting('lock_timeout'),"
+    " current_setting('transaction_isolation')",
+    "mysql": "SELECT @@max_statement_time, @@innodb_lock_wait_timeout, @@tx_isolation",
+}
+
+
+def test_every_session_has_our_timeouts_and_isolation_whatever_the_defaults(site: Site) -> None:
+    if not site.is_server:
+        pytest.skip("a file has no sessions")
+    if site.kind == "postgres":
+        name = make_url(site.url).database
+        site.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
+    with lockwatch.connect(site.url) as service, service._tables.use() as table:
+        (found,) = table.connection.rows(TIMEOUTS[site.kind])
+    expected = ("10s", "5s", "read committed") if site.kind == "postgres" else (10.0, 5, "READ-COMMITTED")
+    assert tuple(found) == expected
+    with Database.from_url(site.url).transactional_engine().connect() as connection:
+        assert tuple(connection.exec_driver_sql(TIMEOUTS[site.kind]).one()) == expected
+    if site.kind == "postgres":
+        site.execute(f"ALTER DATABASE {name} RESET default_transaction_isolation")
+
+
+def test_a_service_to_read_only_changes_nothing_and_the_server_sees_to_it(site: Site) -> None:
+    site.insert_row("plan/p1", "a")
+    before = site.rows()
+    with lockwatch.connect(site.url, read_only=True) as service:
+        assert len(service.snapshot().locks) == service.count_stale_locks() == 1
+        with pytest.raises(lockwatch.ReadOnlyError):
+            service.cleanup_expired()
+        with service._tables.look() as table, pytest.raises(lockwatch.DatabaseError, match="cannot be written"):
+            table.delete_expired()
+    assert site.rows() == before
+
+
+def test_a_user_who_may_only_read_is_known_as_such(site: Site) -> None:
+    if not site.is_server:
+        pytest.skip("a file has its own tests")
+    name = make_url(site.url).database
+    reader = f"{name}_r"
+    if site.kind == "postgres":
+        site.execute(f"CREATE ROLE {reader} LOGIN")
+        site.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {reader}")
+    else:
+        site.execute(f"CREATE USER {reader}")
+        site.execute(f"GRANT SELECT ON {name}.* TO {reader}")
+    try:
+        url = make_url(site.url).set(username=reader).render_as_string(hide_password=False)
+        database = Database.from_url(url)
+        assert database.why_unwritable() == "this user may not change the locks"
+        assert Database.from_url(site.url).why_unwritable() is None
+        with lockwatch.connect(url) as service:
+            assert service.snapshot().locks == ()
+            with pytest.raises(lockwatch.DatabaseError, match="refused the user"):
+                service.acquire("plan", "p1", "a")
+    finally:
+        if site.kind == "postgres":
+            site.execute(f"DROP OWNED BY {reader}")
+        site.execute(f"DROP {'ROLE' if site.kind == 'postgres' else 'USER'} {reader}")
+
+
+def test_another_programs_trigger_is_told_as_what_it_is(new_site: Site) -> None:
+    if new_site.kind != "postgres":
+        pytest.skip("SQLite has its own test; on MariaDB a trigger is refused the same way")
+    lockwatch.upgrade(new_site.url)
+    new_site.execute(
+        "CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN RAISE EXCEPTION 'not on \x1b[2J mondays'; END $$"
+    )
+    new_site.execute("CREATE TRIGGER no BEFORE INSERT ON locks FOR EACH ROW EXECUTE FUNCTION no()")
+    with lockwatch.connect(new_site.url) as service, pytest.raises(lockwatch.DatabaseError, match="not on \u241b"):
+        service.acquire("plan", "p1", "a")

@@ -1,0 +1,195 @@
+"""Races between real processes and threads: one winner, fences in order, and no error of the database's own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, Final
+
+import pytest
+
+import lockwatch
+from lockwatch import LockService
+from lockwatch.core.table import LockTable
+from tests.contract.sites import Site
+from tests.support import meet, together
+
+ROUNDS: Final = 25
+SECONDS: Final = 3.0
+
+
+def _take_each(url: str, owner: str) -> list[int | None]:
+    """The fence of each round's grant to this owner, or None."""
+    fences: list[int | None] = []
+    with lockwatch.connect(url) as service:
+        service.now()
+        for number in range(ROUNDS):
+            meet()
+            try:
+                fences.append(service.acquire("plan", f"p{number}", owner).id)
+            except lockwatch.LockConflictError as conflict:
+                fences.append(None if conflict.holder.owner_id != owner else -1)
+    return fences
+
+
+@pytest.mark.parametrize("is_stale", [True, False])
+def test_of_two_that_come_at_once_one_is_granted(site: Site, is_stale: bool) -> None:
+    for number in range(ROUNDS):
+        if is_stale:
+            site.insert_row(f"plan/p{number}", "gone")
+    results = together(_take_each, (site.url, "a"), (site.url, "b"))
+    for number, grants in enumerate(zip(*results, strict=True)):
+        (granted,) = [fence for fence in grants if fence is not None]
+        row = site.row(f"plan/p{number}")
+        assert row is not None
+        assert row[0] == granted
+
+
+def _take_for_a_while(url: str, owner: str) -> list[tuple[str, int, float, float]]:
+    """Every grant to this owner: resource, fence, and from when to when it surely held it."""
+    held = []
+    with lockwatch.connect(url) as service:
+        service.now()
+        meet()
+        give_up_at = time.monotonic() + SECONDS
+        number = 0
+        while time.monotonic() < give_up_at:
+            number += 1
+            name = f"p{number % 3}"
+            try:
+                lock = service.acquire("plan", name, owner)
+            except lockwatch.LockConflictError:
+                continue
+            since = time.monotonic()
+            held.append((name, lock.id, since, time.monotonic()))
+            assert service.release("plan", name, owner)
+    return held
+
+
+def test_fences_come_in_the_order_of_grants(site: Site) -> None:
+    grants = [grant for held in together(_take_for_a_while, *((site.url, f"w{n}") for n in range(8))) for grant in held]
+    assert len(grants) > 100
+    for name in ("p0", "p1", "p2"):
+        mine = sorted((grant for grant in grants if grant[0] == name), key=lambda grant: grant[2])
+        fences = [fence for _, fence, _, _ in mine]
+        assert fences == sorted(set(fences))
+        assert all(before[3] <= after[2] for before, after in pairwise(mine))
+
+
+def _at_once(works: Sequence[Callable[[], Any]]) -> list[Any]:
+    with ThreadPoolExecutor(len(works)) as pool:
+        return [future.result() for future in [pool.submit(work) for work in works]]
+
+
+def test_locking_and_clean_up_never_end_in_a_deadlock(site: Site) -> None:
+    holders: dict[str, str] = {}
+    clashes: list[str] = []
+
+    def work(service: LockService, owner: str) -> None:
+        for number in range(30):
+            name = f"p{number * 7 % 20}"
+            try:
+                service.acquire("plan", name, owner)
+            except lockwatch.LockConflictError:
+                continue
+            if holders.setdefault(name, owner) != owner:
+                clashes.append(name)
+            del holders[name]
+            service.release("plan", name, owner)
+            if number % 5 == 0:
+                service.cleanup_expired()
+
+    for number in range(20):
+        site.insert_row(f"plan/p{number}", "gone")
+    with lockwatch.connect(site.url) as service:
+        _at_once([lambda owner=f"w{n}": work(service, owner) for n in range(8)])  # type: ignore[misc] # a default binds
+    assert clashes == []
+    assert site.rows() == []
+
+
+def _between(monkeypatch: pytest.MonkeyPatch, method: str, act: Callable[[], object]) -> None:
+    """Do something right before the first call of a method of the table."""
+    real = getattr(LockTable, method)
+    pending = [act]
+
+    def acting(table: LockTable, *arguments: object, **named: object) -> object:
+        if pending:
+            pending.pop()()
+        return real(table, *arguments, **named)
+
+    monkeypatch.setattr(LockTable, method, acting)
+
+
+def test_a_holder_paused_before_its_release_frees_no_stranger(
+    service: LockService, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.acquire("plan", "p1", "a")
+
+    def taken_over() -> None:
+        site.execute("DELETE FROM locks")
+        site.insert_row("plan/p1", "b", site.text(60))
+
+    _between(monkeypatch, "end", taken_over)
+    assert service.release("plan", "p1", "a") is False
+    assert [row[1] for row in site.rows()] == ["b"]
+
+
+def test_giving_all_back_leaves_what_was_taken_over_between(
+    service: LockService, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.acquire("plan", "p1", "a")
+    service.acquire("plan", "p2", "a")
+
+    def taken_over() -> None:
+        site.execute("DELETE FROM locks WHERE resource_id = 'p1'")
+        site.insert_row("plan/p1", "b", site.text(60))
+
+    mine = LockTable.of_owner
+
+    def then_taken_over(table: LockTable, owner_id: str) -> list[lockwatch.Lock]:
+        found = mine(table, owner_id)
+        if len(found) == 2:
+            taken_over()
+        return found
+
+    monkeypatch.setattr(LockTable, "of_owner", then_taken_over)
+    assert service.release_all_for_owner("a") == 1
+    assert [row[1] for row in site.rows()] == ["b"]
+
+
+@pytest.mark.parametrize("form", ["{}", "2001-01-01"])
+def test_clean_up_leaves_what_was_renewed_between(
+    service: LockService, site: Site, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    site.insert_row("plan/p1", "a", "2001-01-01T00:00:00.000000Z" if form == "{}" else form)
+    site.insert_row("plan/p2", "a")
+    step = "_end_of_page" if form == "{}" or not site.is_server else "end"
+    _between(monkeypatch, step, lambda: site.age("plan/p1", site.text(60)))
+    assert service.cleanup_expired() == 1
+    assert [row[3] for row in site.rows()] == ["p1"]
+
+
+def test_two_first_users_upgrade_once(new_site: Site) -> None:
+    answers = together(lockwatch.upgrade, (new_site.url,), (new_site.url,))
+    assert sorted(answers) == [False, True]
+    with lockwatch.connect(new_site.url) as service:
+        assert service.acquire("plan", "p1", "a").owner_id == "a"
+
+
+def test_many_waiters_have_the_lock_one_after_the_other(site: Site) -> None:
+    inside = threading.Semaphore(1)
+    clashes: list[int] = []
+
+    def work(service: LockService) -> None:
+        with service.hold("plan", "p1", ttl_seconds=30, wait_seconds=20):
+            if not inside.acquire(blocking=False):
+                clashes.append(1)
+            inside.release()
+
+    with lockwatch.connect(site.url) as service:
+        _at_once([lambda: work(service)] * 8)
+    assert clashes == []
+    assert site.rows() == []

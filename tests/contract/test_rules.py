@@ -1,0 +1,301 @@
+"""The rules of locks: acquire, renew, release, clean up, and what the database's clock says of them."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+
+import pytest
+
+import lockwatch
+from lockwatch import LockService, LossReason
+from lockwatch.core.timestamps import to_text, utc_now
+from tests.contract.sites import Site
+
+
+def test_a_free_resource_is_granted_for_exactly_the_ttl(service: LockService, site: Site) -> None:
+    lock = service.acquire("plan", "p1", "a", 60.25)
+    assert lock.acquired_at is not None
+    assert lock.expires_at == lock.acquired_at + timedelta(seconds=60.25)
+    assert site.rows() == [(lock.id, "a", "plan", "p1", to_text(lock.acquired_at), lock.expires_text)]
+    assert service.get("plan", "p1") == lock
+
+
+def test_a_held_resource_is_refused_and_the_conflict_says_who_holds_it(
+    service: LockService, other: LockService, site: Site
+) -> None:
+    lock = service.acquire("plan", "p1", "a", 60)
+    before = site.rows()
+    with pytest.raises(lockwatch.LockConflictError) as refused:
+        other.acquire("plan", "p1", "b", 60)
+    assert refused.value.holder == lock
+    assert 0 < lock.remaining(refused.value.now) <= 60
+    assert site.rows() == before
+
+
+def test_the_owner_extends_its_lease_and_never_shortens_it(service: LockService, site: Site) -> None:
+    first = service.acquire("plan", "p1", "a", 300)
+    longer = service.acquire("plan", "p1", "a", 600)
+    shorter = service.acquire("plan", "p1", "a", 60)
+    renewed = service.renew("plan", "p1", "a", 60)
+    assert longer.id == shorter.id == renewed.id == first.id
+    assert longer.acquired_at == first.acquired_at
+    assert first.expires_text < longer.expires_text == shorter.expires_text == renewed.expires_text
+    assert site.rows()[0][5] == longer.expires_text
+
+
+def test_a_renewal_lasts_the_ttl_from_the_databases_now(service: LockService, site: Site) -> None:
+    service.acquire("plan", "p1", "a", 60)
+    before = site.now()
+    renewed = service.renew("plan", "p1", "a", 600.5)
+    assert renewed.expires_at is not None
+    assert before <= renewed.expires_at - timedelta(seconds=600.5) <= site.now()
+    assert site.rows()[0][5] == renewed.expires_text
+
+
+def test_each_grant_has_a_greater_id_also_after_release_takeover_and_clean_up(service: LockService, site: Site) -> None:
+    ids = [service.acquire("plan", "p1", "a").id]
+    service.release("plan", "p1", "a")
+    ids.append(service.acquire("plan", "p1", "b").id)
+    site.age("plan/p1")
+    ids.append(service.acquire("plan", "p1", "b").id)
+    site.age("plan/p1")
+    ids.append(service.acquire("plan", "p1", "c").id)
+    site.age("plan/p1")
+    assert service.cleanup_expired() == 1
+    ids.append(service.acquire("plan", "p1", "c").id)
+    assert ids == sorted(set(ids))
+
+
+def test_a_stranger_is_renewed_by_nobody(service: LockService, other: LockService, site: Site) -> None:
+    service.acquire("plan", "p1", "a")
+    site.age("plan/p1")
+    taken = other.acquire("plan", "p1", "b")
+    before = site.rows()
+    with pytest.raises(lockwatch.LockExpiredError) as lost:
+        service.renew("plan", "p1", "a")
+    assert (lost.value.reason, lost.value.holder) == (LossReason.TAKEN_OVER, taken)
+    assert site.rows() == before
+
+
+def test_a_late_release_frees_no_stranger(service: LockService, other: LockService, site: Site) -> None:
+    service.acquire("plan", "p1", "a")
+    site.age("plan/p1")
+    other.acquire("plan", "p1", "b")
+    before = site.rows()
+    assert service.release("plan", "p1", "a") is False
+    assert service.release_all_for_owner("a") == 0
+    assert site.rows() == before
+
+
+def test_a_release_after_the_expiry_is_none(service: LockService, site: Site) -> None:
+    service.acquire("plan", "p1", "a")
+    site.age("plan/p1")
+    assert service.release("plan", "p1", "a") is False
+    service.acquire("plan", "p1", "a")
+    assert service.release("plan", "p1", "a") is True
+    assert service.release("plan", "p1", "a") is False
+
+
+def test_an_expired_or_missing_lease_is_not_renewed(service: LockService, site: Site) -> None:
+    service.acquire("plan", "p1", "a")
+    site.age("plan/p1")
+    before = site.rows()
+    for name, reason in (("p1", LossReason.EXPIRED), ("p2", LossReason.REMOVED)):
+        with pytest.raises(lockwatch.LockExpiredError) as lost:
+            service.renew("plan", name, "a")
+        assert lost.value.reason is reason
+    assert site.rows() == before
+
+
+def test_a_row_that_was_deleted_by_hand_is_granted_anew(service: LockService, site: Site) -> None:
+    service.acquire("plan", "p1", "a")
+    site.execute("DELETE FROM locks")
+    assert service.acquire("plan", "p1", "a").owner_id == "a"
+    assert len(site.rows()) == 1
+
+
+FORMS = ("{}-05:00", "{}+00:00", "{}", "{}Z", "{}.000000Z")
+
+
+def _in_form(form: str, site: Site, seconds: int) -> str:
+    moment = (site.now() + timedelta(seconds=seconds)).replace(microsecond=0, tzinfo=None)
+    if "-05:00" in form:
+        moment -= timedelta(hours=5)
+    return form.format(moment.isoformat(sep=" " if form == "{}" else "T"))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_any_iso_text_is_live_before_it(service: LockService, site: Site, form: str) -> None:
+    site.insert_row("plan/p1", "a", _in_form(form, site, 60))
+    lock = service.get("plan", "p1")
+    assert lock is not None
+    assert not lock.is_expired(service.now())
+    with pytest.raises(lockwatch.LockConflictError):
+        service.acquire("plan", "p1", "b")
+    assert service.count_stale_locks() == service.cleanup_expired() == 0
+    assert service.snapshot().stale == ()
+    assert service.renew("plan", "p1", "a", 600).id == lock.id
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_any_iso_text_is_expired_after_it(service: LockService, site: Site, form: str) -> None:
+    text = _in_form(form, site, -1)
+    site.insert_row("plan/p1", "a", text)
+    site.insert_row("plan/p2", "a", text)
+    with pytest.raises(lockwatch.LockExpiredError):
+        service.renew("plan", "p1", "a")
+    assert len(service.snapshot().stale) == service.count_stale_locks() == 2
+    assert service.acquire("plan", "p1", "b").owner_id == "b"
+    assert service.cleanup_expired() == 1
+    assert [row[1] for row in site.rows()] == ["b"]
+
+
+UNREADABLE = ("soon", "", "0000-01-01T00:00:00.000000Z", "2001-02-30T00:00:00.000000Z", "2001-13-01T00:00:00.000000Z")
+
+
+@pytest.mark.parametrize("text", UNREADABLE)
+def test_what_cannot_be_read_never_expires(service: LockService, site: Site, text: str) -> None:
+    site.insert_row("plan/p1", "a", text)
+    assert service.count_stale_locks() == service.cleanup_expired() == 0
+    for owner in ("a", "b"):
+        with pytest.raises(lockwatch.LockConflictError):
+            service.acquire("plan", "p1", owner)
+    assert service.release("plan", "p1", "a") is False
+    assert service.release_all_for_owner("a") == 0
+    assert len(site.rows()) == 1
+
+
+@pytest.mark.parametrize("text", ["2000-02-29T00:00:00.000000Z", "2000-02-29T00:00:00.000000z", "2000-12-31 23:59"])
+def test_leap_days_and_odd_forms_expire(service: LockService, site: Site, text: str) -> None:
+    site.insert_row("plan/p1", "a", text)
+    assert service.count_stale_locks() == service.cleanup_expired() == 1
+
+
+def test_clean_up_takes_the_stale_ones_of_many_pages_and_no_other(
+    service: LockService, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lockwatch.core.table.PAGE_SIZE", 7)
+    live = site.text(600)
+    for number in range(40):
+        odd = "2001-01-01" if number % 4 == 1 else "2001-01-01T00:00:00.000000Z"
+        site.insert_row(f"plan/p{number}", "a", live if number % 4 == 0 else odd)
+    assert service.count_stale_locks() == 30
+    assert service.cleanup_expired() == 30
+    assert {row[5] for row in site.rows()} == {live}
+
+
+def test_an_owner_gives_all_its_locks_back_and_no_other(service: LockService, site: Site) -> None:
+    for name in ("p1", "p2"):
+        service.acquire("plan", name, "a")
+    service.acquire("plan", "p3", "A")
+    assert service.release_all_for_owner("a") == 2
+    assert [row[1] for row in site.rows()] == ["A"]
+
+
+ALIKE = ("Job", "job", "j\u00f3b", "\U0001f600", "\U0001f601", "e\u0301", "\u00e9", "stra\u00dfe", "strasse")
+
+
+def test_names_that_are_only_alike_are_locks_of_their_own(service: LockService, site: Site) -> None:
+    for name in ALIKE:
+        service.acquire("plan", name, f"owner of {name}")
+    assert [service.get("plan", name) for name in ALIKE] == list(service.snapshot().locks)
+    assert [row[3] for row in site.rows()] == list(ALIKE)
+    for name in ALIKE:
+        assert service.release("plan", name, f"owner of {name}")
+
+
+@pytest.mark.parametrize("character", ["x", "\u00e9", "\U0001f600"])
+def test_names_of_the_greatest_length_work_and_longer_ones_do_not(service: LockService, character: str) -> None:
+    longest = character * 255
+    assert service.acquire("plan", longest, longest).resource_id == longest
+    assert service.get("plan", longest) is not None
+    assert service.release("plan", longest, longest)
+    for name, owner in ((longest + character, "a"), ("p1", longest + character)):
+        with pytest.raises(lockwatch.ValidationError):
+            service.acquire("plan", name, owner)
+
+
+def test_names_that_no_column_takes_are_refused_as_such(service: LockService, site: Site) -> None:
+    for name in ("a\x00b", "\ud800", "\udcff", "a\nb"):
+        with pytest.raises(lockwatch.ValidationError):
+            service.acquire("plan", name, "a")
+        with pytest.raises(lockwatch.ValidationError):
+            service.release_all_for_owner(name)
+    assert site.rows() == []
+
+
+def test_the_schema_refuses_nulls(service: LockService, site: Site) -> None:
+    service.acquire("plan", "p1", "a")
+    for column in ("owner_id", "resource_type", "resource_id", "acquired_at", "expires_at"):
+        with pytest.raises(Exception, match=r"(?i)null"):
+            site.execute(f"UPDATE locks SET {column} = NULL")
+
+
+def test_the_databases_clock_judges_whatever_this_machines_says(site: Site) -> None:
+    if not site.is_server:
+        pytest.skip("an SQLite file has no clock but this machine's")
+    ahead = lockwatch.connect(site.url, clock=lambda: utc_now() + timedelta(minutes=10))
+    with ahead as early, lockwatch.connect(site.url) as service:
+        lock = service.acquire("plan", "p1", "a", 300)
+        with pytest.raises(lockwatch.LockConflictError):
+            early.acquire("plan", "p1", "b")
+        assert early.cleanup_expired() == early.count_stale_locks() == 0
+        taken = early.acquire("plan", "p2", "b", 300)
+        assert taken.expires_at is not None
+        assert lock.expires_at is not None
+        assert abs((taken.expires_at - lock.expires_at).total_seconds()) < 5
+
+
+def test_a_grant_counts_from_the_statement_not_from_the_callers_transaction(service: LockService, site: Site) -> None:
+    with site.raw() as run:
+        run("BEGIN")
+        run("SELECT count(*) FROM locks")
+        time.sleep(0.3)
+        lock = service.acquire("plan", "p1", "a", 5)
+        run("ROLLBACK")
+    assert lock.remaining(site.now()) > 4.9
+
+
+ZONES = {
+    "postgres": "?options=-c%20TimeZone%3DAsia/Tokyo",
+    "mysql": "?init_command=SET%20time_zone%3D'%2B09:00'",
+    "sqlite": "",
+}
+
+
+def test_the_sessions_time_zone_changes_nothing(
+    site: Site, service: LockService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        with lockwatch.connect(f"{site.url}{ZONES[site.kind]}") as in_tokyo:
+            lock = in_tokyo.acquire("plan", "p1", "a", 60)
+            assert abs((in_tokyo.now() - service.now()).total_seconds()) < 5
+            assert 50 < lock.remaining(service.now()) <= 60
+            assert service.get("plan", "p1") == lock
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_a_snapshot_has_all_rows_by_id_and_the_databases_moment(service: LockService, site: Site) -> None:
+    before = site.now()
+    for number in range(20):
+        site.insert_row(f"plan/p{number}", "a")
+    snapshot = service.snapshot()
+    assert before <= snapshot.taken_at <= site.now()
+    assert [lock.id for lock in snapshot.locks] == [row[0] for row in site.rows()]
+
+
+def test_a_watcher_tells_what_came_and_went(service: LockService) -> None:
+    watcher = service.watcher()
+    try:
+        assert watcher.look().locks == ()
+        lock = service.acquire("plan", "p1", "a")
+        assert watcher.look().came == (lock,)
+        service.release("plan", "p1", "a")
+        assert watcher.look().went == (lock,)
+    finally:
+        watcher.close()
