@@ -104,6 +104,23 @@ async def test_a_typing_storm_and_a_paste_change_nothing(url: str, service: Lock
         await running.until(lambda: row(url, "plan/a") is None)
 
 
+@pytest.mark.parametrize("pasted", ["yes please", "y\r", "yy", "yq"])
+async def test_a_paste_that_comes_as_keys_confirms_nothing(url: str, service: LockService, pasted: str) -> None:
+    """As in a terminal that does not mark pastes: its first key comes after a quiet time, too."""
+    service.acquire("plan", "a", "A", ttl_seconds=60)
+    async with dashboard(service, quiet_secs=0.3) as running:
+        await running.press("r")
+        await asyncio.sleep(0.35)
+        for character in pasted:
+            running.app.post_message(events.Key({"\r": "enter", " ": "space"}.get(character, character), character))
+        await running.until_shown("not done: y counts only if no other key comes with it")
+        await asyncio.sleep(0.2)
+        assert row(url, "plan/a") is not None
+        await asyncio.sleep(0.2)
+        await running.press("y")
+        await running.until(lambda: row(url, "plan/a") is None)
+
+
 async def test_a_lease_that_was_taken_over_under_an_open_dialog_is_not_released(url: str, service: LockService) -> None:
     service.acquire("plan", "a", "A", ttl_seconds=60)
     async with dashboard(service) as running:

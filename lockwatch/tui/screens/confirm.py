@@ -34,6 +34,9 @@ _LEAST_FRAMED: Final = Size(44, 12)
 """A screen smaller than this has no room for a frame."""
 _LEAST: Final = Size(20, 7)
 """A screen smaller than this cannot show what would be done."""
+_ALONE_SHARE: Final = 1 / 3
+"""`y` confirms when no other key has come after it for this share of the quiet time."""
+_NOT_ALONE: Final = "not done: y counts only if no other key comes with it"
 _LONG_SECS: Final = 0.5
 """What takes longer than this gets a progress bar."""
 _PROGRESS_SECS: Final = 0.2
@@ -43,7 +46,8 @@ _BAR_CELLS: Final = 24
 class ConfirmScreen(ModalScreen[None]):
     """Asks about pinned leases, which are looked at again with every poll.
 
-    Only `y` confirms, only escape and `q` leave, and no key counts before 0.3 s have passed without any.
+    Only `y` confirms, only escape and `q` leave, and no key counts before 0.3 s have passed without any; nor does a `y`
+    that another key follows at once, as in a paste.
     """
 
     def __init__(self, scene: Scene, pinned: Pinned, quiet_secs: float = QUIET_SECS) -> None:
@@ -58,6 +62,7 @@ class ConfirmScreen(ModalScreen[None]):
         self._drawn_at = 0.0
         self._victims = Victims(pinned)
         self._is_stopping = False
+        self._is_confirming = False
         self._remark = ""
         self._body = Lines(id="body")
         self._below = Lines(id="answers")
@@ -81,15 +86,17 @@ class ConfirmScreen(ModalScreen[None]):
         event.prevent_default()
         if not self.is_current:
             return  # a key that came after the one that left
-        self._remark = ""
         counts = self._quiet.passes(event.time)
+        if self._is_confirming or counts:
+            self._remark = _NOT_ALONE if self._is_confirming else ""
+        self._is_confirming = False
         self._disturb(event.time)
         if lines := steps(event.key, self._body.size.height):
             self._body.scroll_relative(y=lines, animate=False)
         elif counts and event.key in ("escape", "q"):
             self._leave()
         elif counts and event.key == "y":
-            self._confirm()
+            self._confirm_if_alone()
         elif counts and event.key == "question_mark":
             self.app.push_screen(HelpScreen(Mode.DECIDING))
         self.redraw()
@@ -97,6 +104,7 @@ class ConfirmScreen(ModalScreen[None]):
     def on_paste(self, event: events.Paste) -> None:
         """A paste is noise."""
         event.stop()
+        self._is_confirming = False
         self._disturb(event.time)
 
     def on_resize(self) -> None:
@@ -161,7 +169,7 @@ class ConfirmScreen(ModalScreen[None]):
 
     def _change(self, pinned: Pinned) -> None:
         if pinned != self.pinned:
-            self.pinned = pinned
+            self.pinned, self._is_confirming = pinned, False
             self._disturb(monotonic())  # a key that is on its way was meant for what stood here before
 
     def _where(self, cells: int) -> Line:
@@ -209,7 +217,21 @@ class ConfirmScreen(ModalScreen[None]):
             return "the screen is too small to show what it is about"
         return self._scene.refusal()
 
+    def _confirm_if_alone(self) -> None:
+        """Confirm if no key and no news come at once: a paste begins with one key, where it is not told from typing."""
+        if not self._quiet_secs:
+            self._confirm()
+            return
+        self._is_confirming = True
+        self.set_timer(self._quiet_secs * _ALONE_SHARE, self._confirm_now)
+
+    def _confirm_now(self) -> None:
+        if self._is_confirming and self.is_current:
+            self._confirm()
+            self.redraw()
+
     def _confirm(self) -> None:
+        self._is_confirming = False
         refusal = self._refusal()
         if refusal is not None:
             self._remark = f"not done: {refusal}" if self._ordered is None else ""
