@@ -6,6 +6,7 @@ for the rest, so that a hundred thousand locks do not keep the screen from its k
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_right
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ class Catalogue:
     _by_id: Mapping[Hashable, Lock] = field(default_factory=dict)
     _orders: dict[Column, list[Lock]] = field(default_factory=lambda: {Column.RESOURCE: [], Column.LEFT: []})
     _texts: list[str] | None = None
+    _making_texts: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
 
     def after(self, watched: Watched, keep: Column) -> tuple[Catalogue, Changes]:
         """What the next look makes of it, with the order of the column `keep` at hand; and what changed."""
@@ -73,8 +75,9 @@ class Catalogue:
 
     def texts(self) -> list[str]:
         """What each lock shows, to be searched, in the order of their names: made when first asked for."""
-        if self._texts is None:
-            object.__setattr__(self, "_texts", list(map(shown, self._orders[Column.RESOURCE])))
+        with self._making_texts:  # who asks while they are made waits: to make them twice would take both longer
+            if self._texts is None:
+                object.__setattr__(self, "_texts", list(map(shown, self._orders[Column.RESOURCE])))
         return self._texts or []
 
     def holding(self, words: Sequence[str], rows: list[Lock]) -> list[Lock]:
