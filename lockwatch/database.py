@@ -92,7 +92,11 @@ class Database(ABC):
 
     @abstractmethod
     def why_unwritable(self) -> str | None:
-        """Why it cannot be written from here, in words fit for a screen; None if it can, or nobody can tell."""
+        """Why it cannot be written from here, in words fit for a screen; None if it can.
+
+        Raises:
+            DatabaseError: it cannot be reached to be asked.
+        """
 
     @abstractmethod
     def engine(self, *, read_only: bool = False) -> Engine:

@@ -43,17 +43,20 @@ class Check:
     hint: str | None = None
 
 
-def examine(url: str | None = None, *, here: Clock = utc_now, read_only: bool | str = False) -> list[Check]:
+def examine(
+    url: str | None = None, *, here: Clock = utc_now, read_only: bool | str = False, password: str | None = None
+) -> list[Check]:
     """Ask everything of the database of `url` (as in `lockwatch.connect`). What depends on a failure is left out.
 
     Raises:
         ValidationError: the URL breaks a rule.
     """
     try:
-        database = locate(url) if read_only else open_database(url)
+        read_only = read_only or locate(url, password).why_unwritable() or False
+        database = locate(url, password) if read_only else open_database(url, password)
     except DatabaseError as error:
         return [Check(name="Database", status=Status.FAILURE, message=str(error))]
-    with connect(url, read_only=read_only) as service:
+    with connect(url, read_only=read_only, password=password) as service:
         return checks_of(database, service, here)
 
 

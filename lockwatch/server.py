@@ -90,11 +90,8 @@ class Server(Database):
 
     def why_unwritable(self) -> str | None:
         """See `Database.why_unwritable`."""
-        try:
-            with self._translated(), self.engine().connect() as connection:
-                return None if self._may_write(connection) else READ_ONLY
-        except DatabaseError:
-            return None
+        with self._translated(), self.engine().connect() as connection:
+            return None if self._may_write(connection) else READ_ONLY
 
     def upgrade(self) -> bool:
         """See `Database.upgrade`. The server keeps two upgrades from running at once."""

@@ -6,7 +6,7 @@ Strongest first: a flag, the environment, what `config.toml` says of the databas
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +33,7 @@ class Target:
     """The database that was chosen: by its `url`, or the `named` one of `config`, or neither: the default file.
 
     `read_only` is why nothing may be written to it, in words fit for a screen. `asks_password`: a person is to type it.
+    `password` is what `unlocked` found, for a URL that has none.
     """
 
     config: Config
@@ -40,6 +41,7 @@ class Target:
     given_url: str | None = None
     read_only: str | None = None
     asks_password: bool = False
+    password: str | None = None
 
     @property
     def url(self) -> str | None:
@@ -87,7 +89,18 @@ def choose(
     target = Target(config=config, named=named, given_url=url, read_only=why, asks_password=ask_password)
     if ask_password and (target.url is None or target.url.startswith("sqlite")):
         raise ValidationError("--ask-password", target.shown, "must be for a server's database: a file has no password")
+    if ask_password and target.url is not None and _has_password(target.url):
+        raise ValidationError("--ask-password", target.shown, "must be for a URL that holds no password itself")
     return target
+
+
+def unlocked(target: Target) -> Target:
+    """The same with its password, which is looked for or asked for here: once for each call of the program.
+
+    Raises:
+        PasswordError: there is none where it was to be.
+    """
+    return replace(target, password=password_for(target))
 
 
 def interval_for(target: Target, given: float | None = None) -> float:
@@ -162,6 +175,11 @@ def default_database() -> Path:
     import platformdirs  # late: needed only where nothing is named
 
     return Path(platformdirs.user_data_dir("lockwatch")) / "locks.db"
+
+
+def _has_password(url: str) -> bool:
+    user, at, _ = url.partition("://")[2].partition("?")[0].rpartition("@")
+    return bool(at) and ":" in user
 
 
 def _chosen_without_flags(config: Config) -> tuple[NamedDatabase | None, str | None]:

@@ -241,3 +241,17 @@ def test_a_servers_password_can_be_asked_for() -> None:
 def test_a_file_has_no_password_to_ask_for(url: str | None) -> None:
     with pytest.raises(ValidationError, match="--ask-password: must be for a server's database"):
         settings.choose(database=url, ask_password=True)
+
+
+@pytest.mark.usefixtures("config")
+def test_who_is_asked_for_a_password_is_not_asked_in_vain() -> None:
+    with pytest.raises(ValidationError, match="--ask-password: must be for a URL that holds no password itself") as no:
+        settings.choose(on="test", ask_password=True)
+    assert "s3cret" not in str(no.value)
+
+
+def test_an_unlocked_target_has_its_password_and_shows_it_nowhere(secret: Path) -> None:
+    assert secret.exists()
+    target = settings.unlocked(settings.choose(on="prod"))
+    assert target.password == "of-file"  # noqa: S105 of the fixture's file
+    assert "of-file" not in f"{target!r} {target} {target.shown}"

@@ -23,16 +23,24 @@ def chosen(ctx: typer.Context, database: str | None, on: str | None) -> Target:
     Raises:
         ValidationError: a flag or a variable breaks a rule.
         ConfigError: `config.toml` does.
+        PasswordError: there is no password where it was to be.
     """
     before: Given = ctx.obj
-    return choose(Given(database=database, on=on).over(before))
+    return unlocked(choose(Given(database=database, on=on).over(before)))
 
 
 def choose(given: Given) -> Target:
-    """The database that is meant. Raises as `chosen` does."""
+    """The database that is meant, yet without its password. Raises as `chosen` does."""
     return settings.choose(
         database=given.database, on=given.on, read_only=given.read_only, ask_password=bool(given.ask_password)
     )
+
+
+def unlocked(target: Target) -> Target:
+    """The same with its password; nobody is asked to type one for a URL that breaks a rule. Raises as `chosen` does."""
+    if target.asks_password:
+        locate(target)
+    return settings.unlocked(target)
 
 
 def locate(target: Target) -> Database:
@@ -47,7 +55,7 @@ def locate(target: Target) -> Database:
     from lockwatch.core.errors import ValidationError
 
     try:
-        return database.locate(target.url)
+        return database.locate(target.url, target.password)
     except ValidationError as error:
         if target.named is None:
             raise
@@ -56,8 +64,16 @@ def locate(target: Target) -> Database:
 
 
 def why_only_read(target: Target) -> str | None:
-    """Why nothing may or can be written to it; None if it can."""
-    return target.read_only or locate(target).why_unwritable()
+    """Why nothing may or can be written to it; None if it can.
+
+    Raises:
+        DatabaseError: it cannot be reached to be asked.
+    """
+    if target.read_only:
+        return target.read_only
+    located = locate(target)
+    with named(located):
+        return located.why_unwritable()
 
 
 @contextmanager
@@ -79,7 +95,8 @@ def open_to_read(ctx: typer.Context, database: str | None, on: str | None) -> It
     from lockwatch.database import connect
 
     target = chosen(ctx, database, on)
-    with named(locate(target)), connect(target.url, read_only=why_only_read(target) or False) as service:
+    why = why_only_read(target)
+    with named(locate(target)), connect(target.url, read_only=why or False, password=target.password) as service:
         yield service
 
 
@@ -93,6 +110,7 @@ def open_to_write(ctx: typer.Context, database: str | None, on: str | None) -> I
     from lockwatch.database import connect
 
     target = chosen(ctx, database, on)
-    with named(locate(target)), connect(target.url, read_only=target.read_only or False) as service:
+    why = target.read_only
+    with named(locate(target)), connect(target.url, read_only=why or False, password=target.password) as service:
         service.require_writable()
         yield service

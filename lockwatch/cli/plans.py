@@ -170,7 +170,8 @@ def _open(ctx: typer.Context, database: str | None, on: str | None) -> Iterator[
     from lockwatch.plans import connect
 
     target = chosen(ctx, database, on)
-    with named(locate(target)), connect(target.url, read_only=why_only_read(target) or False) as service:
+    why = why_only_read(target)
+    with named(locate(target)), connect(target.url, read_only=why or False, password=target.password) as service:
         yield service
 
 
@@ -183,7 +184,7 @@ def _open_to_lock(ctx: typer.Context, database: str | None, on: str | None) -> I
     target = chosen(ctx, database, on)
     with (
         named(locate(target)),
-        connect(target.url, read_only=target.read_only or False) as service,
+        connect(target.url, read_only=target.read_only or False, password=target.password) as service,
         LockRuntime(service.locks),
     ):
         yield service

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from lockwatch import settings
 from lockwatch.cli.answers import complain
 from lockwatch.cli.given import Given
-from lockwatch.cli.opening import choose, locate, named, why_only_read
+from lockwatch.cli.opening import choose, locate, named, unlocked, why_only_read
 from lockwatch.core.errors import ValidationError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def watch(given: Given) -> int:
         resource_type=given.resource_type or "",
         log=given.log,
     )
-    _show(target, look)
+    _show(unlocked(target), look)
     return 0
 
 
@@ -61,7 +61,7 @@ def _show(target: Target, look: Look) -> None:
     from lockwatch.database import connect
 
     located, why = locate(target), why_only_read(target)
-    with named(located), connect(target.url, read_only=why or False) as service:
+    with named(located), connect(target.url, read_only=why or False, password=target.password) as service:
         service.now()  # a database that cannot be used is told here, in one line
         from lockwatch.tui import run
 

@@ -29,9 +29,9 @@ def upgrade(
     if target.read_only:
         raise ReadOnlyError(target.read_only)
     located = locate(target)
-    existed = located.exists()
     with named(located):
-        was_done = bring_to_head(target.url)
+        existed = located.exists()
+        was_done = bring_to_head(target.url, target.password)
     done = "already at" if not was_done else "upgraded to" if existed else "made at"
     if as_json:
         say_json({**_fields(located, HEAD_REVISION), "upgraded": was_done, "made": was_done and not existed})

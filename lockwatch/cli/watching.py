@@ -8,7 +8,7 @@ import typer
 
 from lockwatch.cli.answers import all_fields, complain, lock_fields, moment, say, say_json, terminal_width
 from lockwatch.cli.given import Given
-from lockwatch.cli.opening import chosen, open_to_read, why_only_read
+from lockwatch.cli.opening import chosen, open_to_read
 from lockwatch.cli.options import (
     AskPasswordOption,
     DatabaseOption,
@@ -111,7 +111,7 @@ def diagnostics(
     from lockwatch.diagnostics import examine, exit_code, report
 
     target = chosen(ctx, database, on)
-    checks = examine(target.url, read_only=why_only_read(target) or False)
+    checks = examine(target.url, read_only=target.read_only or False, password=target.password)
     if as_json:
         fields = [{key: getattr(check, key) for key in ("name", "status", "message", "hint")} for check in checks]
         say_json({"exit_code": exit_code(checks), "checks": fields})
