@@ -29,7 +29,7 @@ from tests.faults.servers import KINDS, OwnServer, own_server
 from tests.faults.worker import TTL_SECS, WRITES
 
 DATABASES: Final = ("sqlite", "postgres", "mysql")
-WORKERS: Final = 6
+WORKERS: Final = 8
 PROGRESS_SECS: Final = 10.0
 PAUSE_SECS: Final = (0.5, 3.0)
 """Bounds of the calm between two faults."""
@@ -59,7 +59,7 @@ class Scene:
 
 
 def _while_it_lasts() -> None:
-    time.sleep(_dice.uniform(*(LONG_SECS if _dice.random() < 0.3 else SHORT_SECS)))
+    time.sleep(_dice.uniform(*(LONG_SECS if _dice.random() < 0.2 else SHORT_SECS)))
 
 
 def kill_worker(scene: Scene) -> None:
