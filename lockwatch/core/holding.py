@@ -121,10 +121,12 @@ class Hold:
         """End the lease if it is still there; why it was lost if it is not."""
         try:
             with self._tables.use(even_closed=even_closed) as table:
-                return release_lease(table, lock)
+                loss = release_lease(table, lock)
         except Exception as error:  # noqa: BLE001 the body's own exception must come out, whatever this one is
             log.warning("%s was not released and ends by its TTL: %s", clean(lock.resource), clean(str(error)))
             return None
+        self._acquirer.released(lock.key)
+        return loss
 
     def _undo(self) -> None:
         """After ctrl+c between two steps: take all of them back, those that were taken back before too."""
