@@ -29,7 +29,7 @@ from tests.faults.servers import KINDS, OwnServer, own_server
 from tests.faults.worker import TTL_SECS, WRITES
 
 DATABASES: Final = ("sqlite", "postgres", "mysql")
-WORKERS: Final = 6
+WORKERS: Final = 8
 PROGRESS_SECS: Final = 10.0
 PAUSE_SECS: Final = (0.5, 3.0)
 """Bounds of the calm between two faults."""
@@ -38,6 +38,7 @@ LONG_SECS: Final = (TTL_SECS * 0.8, TTL_SECS * 1.6)
 """How long a fault lasts: most are shorter than a lease, some are longer."""
 LONGEST_CALL_SECS: Final = 60.0
 """A wait, the body of a hold, a stop past the TTL, and a few answers that never came: no call may take longer."""
+ENDINGS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _dice: Final = random.SystemRandom()
 
@@ -59,7 +60,7 @@ class Scene:
 
 
 def _while_it_lasts() -> None:
-    time.sleep(_dice.uniform(*(LONG_SECS if _dice.random() < 0.3 else SHORT_SECS)))
+    time.sleep(_dice.uniform(*(LONG_SECS if _dice.random() < 0.2 else SHORT_SECS)))
 
 
 def kill_worker(scene: Scene) -> None:
@@ -250,6 +251,8 @@ def _say(line: str) -> None:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    for number in ENDINGS:
+        signal.signal(number, signal.SIG_IGN)  # a second ctrl-C must not end the clearing up
     raise KeyboardInterrupt
 
 
@@ -259,7 +262,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--minutes", type=float, default=10.0, help="how long each database is soaked (10)")
     parser.add_argument("--database", choices=[*DATABASES, "all"], default="all", help="which one (all)")
     given = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in ENDINGS:
+        signal.signal(number, _interrupt)
     kinds = DATABASES if given.database == "all" else (given.database,)
     for reason in filter(None, (KINDS[kind].why_missing() for kind in kinds if kind in KINDS)):
         _say(reason)

@@ -7,6 +7,7 @@
 5. What was read and is no longer so when it is to be changed is a lost race: begin again.
 
 Who waits looks again and again, without ever writing, until the row is gone or its time is up; then it begins anew.
+Who has just released it and would wait for it again lets others look first, and who was passed over looks more often.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final, TypeVar
 
+from lockwatch.core.courtesy import Courtesy, Pace
 from lockwatch.core.dialect import UPGRADE_HINT
 from lockwatch.core.errors import DatabaseBusyError, DatabaseError, LockConflictError, LockwatchError, ValidationError
 from lockwatch.core.forking import after_fork
@@ -63,6 +65,7 @@ class Acquirer:
         self._tables = tables
         self._monotonic = monotonic
         self._closing = threading.Event()
+        self._courtesy = Courtesy(monotonic, longest_seconds=POLL_SECS[1])
         after_fork(self)
 
     def close(self) -> None:
@@ -90,11 +93,14 @@ class Acquirer:
             LockwatchError: the service was closed meanwhile.
         """
         give_up_at = self._monotonic() + wait_seconds
+        if wait_seconds and (others_turn := self._courtesy.pause(request.key)):
+            self.pause(min(others_turn, wait_seconds))
+        pace = Pace()
         while True:
             try:
                 return attempt()
             except LockConflictError as conflict:
-                self._wait_until_free(request, conflict, give_up_at)
+                self._wait_until_free(request, conflict, give_up_at, pace)
 
     def acquire_now(self, request: Request) -> Grant:
         """A grant, without waiting.
@@ -115,12 +121,18 @@ class Acquirer:
                     raise
                 if found is not None:
                     lock, is_new = found
+                    if is_new:
+                        self._courtesy.granted(request.key, sent_at)
                     return Grant(lock=lock, is_new=is_new, sent_at=sent_at)
         raise never_at_rest(request.key)
 
-    def _wait_until_free(self, request: Request, conflict: LockConflictError, give_up_at: float) -> None:
+    def released(self, key: Key) -> None:
+        """Take note that a lease which was granted here was released."""
+        self._courtesy.released(key)
+
+    def _wait_until_free(self, request: Request, conflict: LockConflictError, give_up_at: float, pace: Pace) -> None:
         while (left := give_up_at - self._monotonic()) > 0:
-            self.pause(min(left, _until_next_look(conflict.holder, conflict.now)))
+            self.pause(min(left, _until_next_look(conflict.holder, conflict.now, pace)))
             with self._tables.look() as table:
                 found = table.find(request.key)
             if found is None or not _keeps_out(request, *found):
@@ -210,8 +222,8 @@ def _require_fencing_tokens(table: LockTable) -> None:
         raise DatabaseError(f"{table.connection.unfenced}, and so fence no late holder off; {UPGRADE_HINT}")
 
 
-def _until_next_look(holder: Lock, now: datetime) -> float:
+def _until_next_look(holder: Lock, now: datetime, pace: Pace) -> float:
     # Random so that waiters do not look in step.
-    pause = random.uniform(*POLL_SECS)  # noqa: S311  # nosec B311
+    pause = random.uniform(*POLL_SECS) / pace.behind(holder.id)  # noqa: S311  # nosec B311
     remaining = holder.remaining(now)
     return min(pause, max(remaining, 0.0)) if holder.is_readable else pause

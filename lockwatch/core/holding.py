@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Final
 
 from lockwatch.core.acquiring import MAX_LOST_RACES, Acquirer, Grant, Request, never_at_rest
-from lockwatch.core.errors import LockwatchError, LossReason, ValidationError
+from lockwatch.core.errors import DatabaseBusyError, DatabaseError, LockwatchError, LossReason, ValidationError
 from lockwatch.core.held import HeldTables
 from lockwatch.core.keeper import LeaseKeeper
 from lockwatch.core.kept import Kept
@@ -62,7 +62,9 @@ class Hold:
             self._kept = self._acquirer.wait_for(self._request, self._wait_seconds, self._begin)
             if self._on_lost is not None:
                 self._kept.lease.tell(self._on_lost)
-        except LockwatchError:
+        except LockwatchError as error:
+            if _may_have_been_granted(error):
+                self._undo()
             raise
         except BaseException:
             self._undo()
@@ -121,13 +123,15 @@ class Hold:
         """End the lease if it is still there; why it was lost if it is not."""
         try:
             with self._tables.use(even_closed=even_closed) as table:
-                return release_lease(table, lock)
+                loss = release_lease(table, lock)
         except Exception as error:  # noqa: BLE001 the body's own exception must come out, whatever this one is
             log.warning("%s was not released and ends by its TTL: %s", clean(lock.resource), clean(str(error)))
             return None
+        self._acquirer.released(lock.key)
+        return loss
 
     def _undo(self) -> None:
-        """After ctrl+c between two steps: take all of them back, those that were taken back before too."""
+        """After ctrl+c between two steps, or a lost answer: take all of them back, what was taken back before too."""
         with suppress(Exception):  # the interrupt goes on, whatever this meets
             kept = self._kept or self._keeper.held_by(self)
             if kept is not None:
@@ -152,6 +156,11 @@ class Hold:
             found = table.find(self._request.key)
             if found is not None and found[0].owner_id == self._request.owner_id:
                 release_lease(table, found[0])
+
+
+def _may_have_been_granted(error: LockwatchError) -> bool:
+    """Whether the answer to an acquisition may be all that was lost."""
+    return isinstance(error, DatabaseError) and not isinstance(error, DatabaseBusyError)
 
 
 def release_lease(table: LockTable, lock: Lock) -> Loss | None:

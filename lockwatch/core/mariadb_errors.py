@@ -19,6 +19,7 @@ _MEANINGS: Final = {
     1049: "there is no such database",
     1142: "the database refused the user",
     1203: "the database has no room for more",
+    1226: "the database has no room for more",
     1290: "the database cannot be written",
     1467: "the database cannot give out another id",
     1792: "the database cannot be written",

@@ -5,9 +5,17 @@ from __future__ import annotations
 import sys
 from itertools import chain
 
-from tests.benchmarks import core, dashboard, leases, running, servers
+from tests.benchmarks import core, dashboard, leases, peers, running, servers, waiting
 
-PARTS = {"core": core, "leases": leases, "running": running, "servers": servers, "dashboard": dashboard}
+PARTS = {
+    "core": core,
+    "leases": leases,
+    "running": running,
+    "servers": servers,
+    "waiting": waiting,
+    "peers": peers,
+    "dashboard": dashboard,
+}
 
 
 def main(names: list[str]) -> int:

@@ -62,7 +62,7 @@ class Reading:
 
 def in_columns(name: str, value: str, bar: str, remark: str) -> str:
     """A line of the report."""
-    return f"{name:<60} {value:>7}  {bar:<9}  {remark}".rstrip()
+    return f"{name:<66} {value:>8}  {bar:<9}  {remark}".rstrip()
 
 
 def absent(what: str, reason: str) -> Reading:

@@ -88,6 +88,27 @@ def test_a_call_that_is_cut_off_says_so_at_once_and_its_owner_can_ask_again(
     assert service.release("plan", "p1", "a")
 
 
+def test_a_hold_whose_grant_is_lost_on_its_way_back_leaves_no_lock_to_wait_for(
+    service: LockService, served: Site, proxy: Proxy
+) -> None:
+    proxy.answers.block()
+
+    def cut_once_granted() -> bool:
+        found = _eventually(lambda: served.row("plan/p1"))
+        proxy.cut()
+        proxy.heal()
+        return found
+
+    with ThreadPoolExecutor(1) as pool:
+        was_granted = pool.submit(cut_once_granted)
+        with pytest.raises(lockwatch.DatabaseError, match=r"cannot be reached|ended the connection"):
+            service.hold("plan", "p1", ttl_seconds=600).__enter__()
+        assert was_granted.result()
+    assert served.row("plan/p1") is None
+    with service.hold("plan", "p1") as lease:
+        lease.check()
+
+
 def test_a_black_hole_ends_a_call_in_time_and_the_next_one_works(proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:
     shorten_answers(monkeypatch)
     with _warm(proxy) as service:

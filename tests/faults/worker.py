@@ -25,7 +25,7 @@ from lockwatch.database import Database
 from tests.faults.journal import Journal
 
 TTL_SECS: Final = lockwatch.MIN_LOCK_TTL_SECS
-RESOURCES: Final = 3
+RESOURCES: Final = 5
 LONGEST_WAIT_SECS: Final = 2.0
 STEP_SECS: Final = (0.01, 0.15)
 PAUSE_SECS: Final = 0.05
