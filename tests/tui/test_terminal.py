@@ -17,7 +17,7 @@ LEAVES_ALTERNATE_SCREEN = b"\x1b[?1049l"
 RESTORING = (LEAVES_ALTERNATE_SCREEN, b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[?1000l")
 HANGS = (
     "import threading, lockwatch.core.watcher as watcher;"
-    "watcher.Watcher.snapshot = lambda self: threading.Event().wait();" + PROGRAM
+    "watcher.Watcher.look = lambda self: threading.Event().wait();" + PROGRAM
 )
 CRASHES = (
     "import lockwatch.tui.header as header, lockwatch.tui.screens.watch as watch;"
