@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from lockwatch.core.text import duration
+from lockwatch.tui.words import brief
 
 _ROUND: Final = (300, 60, 30, 10, 5, 1)
 
@@ -29,7 +29,7 @@ def ttl_text(seconds: float) -> str:
     """A TTL as people say it: `60s`, `90s`, `5m`, `1h`; rounded only if it is longer than any that can be asked for."""
     whole = round(seconds)
     is_round = whole >= 120 and whole % 60 == 0 and (whole < 3600 or whole % 3600 == 0)
-    return duration(whole) if is_round or whole >= 10_000 else f"{whole}s"
+    return brief(whole) if is_round or whole >= 10_000 else f"{whole}s"
 
 
 def estimate(least: float, most: float) -> float:

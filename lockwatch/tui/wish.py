@@ -100,7 +100,8 @@ class Wish:
 
 def first_wish(look: Look) -> Wish:
     """What a dashboard lists at first."""
-    return Wish(filter=Filter(text=look.text, owner=look.owner or None, resource_type=look.resource_type or None))
+    text = clean(look.text).strip()
+    return Wish(filter=Filter(text=text, owner=look.owner or None, resource_type=look.resource_type or None))
 
 
 def shown(lock: Lock) -> str:

@@ -10,11 +10,11 @@ from lockwatch.core.text import clean, duration
 from lockwatch.tui.ghosts import Ghost
 
 _YEAR_SECS: Final = 365.25 * 86_400
-_MANY_DAYS_SECS: Final = 9_999 * 86_400
+_MANY_DAYS_SECS: Final = 1_000 * 86_400
 
 
 def brief(seconds: float) -> str:
-    """Seconds in one coarse unit, in at most six characters up to 9999 years."""
+    """Seconds in one coarse unit, in at most five characters up to 999 years, in six up to 9999."""
     years = int(abs(seconds) // _YEAR_SECS) if abs(seconds) >= _MANY_DAYS_SECS else 0
     return f"{'-' if seconds < 0 else ''}{years}y" if years else duration(seconds)
 

@@ -12,6 +12,7 @@ from lockwatch.tui.header import filter_line, header
 from lockwatch.tui.hints import hints, status
 from lockwatch.tui.look import Look
 from lockwatch.tui.scene import Scene
+from lockwatch.tui.wish import first_wish
 from tests.tui.making import at, filter_by, lock, see, snapshot, text
 
 WIDTHS = (25, 40, 60, 80, 120, 200)
@@ -71,6 +72,18 @@ def test_the_filter_line_tells_how_many_are_shown() -> None:
     said = text(filter_line(seen, 80))
     assert said.startswith(" / p1")
     assert said.endswith("1 of 4 shown ")
+
+
+def test_a_filter_that_a_dashboard_begins_with_is_as_harmless_as_one_that_is_typed() -> None:
+    seen = scene()
+    hostile = "a\x1b[2J\u202eb\udcff\n"
+    seen.board.wish_for(first_wish(Look(name="x", text=hostile, owner=hostile, resource_type=hostile)), at(0))
+    said = text(filter_line(seen, 200))
+    assert said.startswith(
+        " / a␛[2J·b\N{REPLACEMENT CHARACTER}␊   owner a␛[2J·b\N{REPLACEMENT CHARACTER}␊   type a␛[2J·b"
+    )
+    seen.board.wish_for(first_wish(Look(name="x", text="  ")), at(0))
+    assert text(filter_line(seen, 80)).startswith(" / filter")
 
 
 def test_the_end_of_what_is_typed_is_in_view() -> None:

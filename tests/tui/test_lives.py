@@ -276,7 +276,18 @@ def test_the_bar_of_an_unreadable_expiry_is_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"), [(5, "5s"), (60, "60s"), (90, "90s"), (120, "2m"), (300, "5m"), (450, "450s"), (3600, "1h")]
+    ("seconds", "words"),
+    [
+        (5, "5s"),
+        (60, "60s"),
+        (90, "90s"),
+        (120, "2m"),
+        (300, "5m"),
+        (450, "450s"),
+        (3600, "1h"),
+        (900 * 86_400, "900d"),
+        (998 * 365.25 * 86_400, "998y"),
+    ],
 )
 def test_a_ttl_reads_as_people_say_it(seconds: float, words: str) -> None:
     assert ttl_text(seconds) == words

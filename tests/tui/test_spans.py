@@ -172,7 +172,14 @@ def test_widths_are_those_of_cells() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(59, "59s"), (-61, "-1m"), (9_998 * 86_400, "9998d"), (9_999 * 86_400, "27y"), (float("nan"), "–")],
+    [
+        (59, "59s"),
+        (-61, "-1m"),
+        (-999 * 86_400, "-999d"),
+        (-9_465 * 86_400, "-25y"),
+        (9_999 * 86_400, "27y"),
+        (float("nan"), "–"),
+    ],
 )
 def test_a_time_fits_its_column_however_long_it_is(seconds: float, words: str) -> None:
     assert brief(seconds) == words
