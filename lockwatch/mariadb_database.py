@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.exc import DBAPIError
 
-from lockwatch.core.errors import DatabaseBusyError, ValidationError
+from lockwatch.core.errors import DatabaseBusyError
 from lockwatch.core.mariadb import DIALECT, open_connection, settle
 from lockwatch.core.schema import EXACT
 from lockwatch.core.text import clean
@@ -45,9 +45,8 @@ class MariadbDatabase(Server):
     def _connect(self) -> Any:
         try:
             return open_connection(self._arguments())
-        except TypeError as error:  # of a keyword that the driver does not know
-            names = ", ".join(self.url.query)
-            raise ValidationError("database", names, "must have no parameters but those of the driver") from error
+        except (TypeError, AttributeError, ValueError, OSError) as error:  # the driver looks at few of them itself
+            self._refuse_parameters(error)
 
     def _settle_transactions(self, engine: Engine, read_only: bool) -> None:
         def connect(driver: Any, _record: Any) -> None:

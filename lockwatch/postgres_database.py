@@ -42,7 +42,12 @@ class PostgresDatabase(Server):
         return {"use_native_hstore": False}  # to look for it would take another answer of the server
 
     def _connect(self) -> Any:
-        return open_connection(self._arguments())
+        from psycopg import ProgrammingError  # late: it needs the driver
+
+        try:
+            return open_connection(self._arguments())
+        except ProgrammingError as error:
+            self._refuse_parameters(error)
 
     def _settle_transactions(self, engine: Engine, read_only: bool) -> None:
         def settle(driver: Any, record: Any) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, NoReturn, Self
 
 from sqlalchemy import URL, Connection, Engine, create_engine, text
 from sqlalchemy.exc import DBAPIError
@@ -124,7 +124,18 @@ class Server(Database):
             hint = f"pip install 'lockwatch[{self.EXTRA}]'"
             raise DatabaseError(f"the driver {self.MODULE} is not installed or does not load; {hint}") from error
         options = {**self._engine_options(), **options}
-        return create_engine(self.url, creator=self._connect, poolclass=NullPool, hide_parameters=True, **options)
+        try:
+            return create_engine(self.url, creator=self._connect, poolclass=NullPool, hide_parameters=True, **options)
+        except ValueError as error:
+            self._refuse_parameters(error)
+
+    def _refuse_parameters(self, cause: Exception) -> NoReturn:
+        """Say that the driver cannot take what the URL has after its question mark; a value may be a secret."""
+        names = ", ".join(self.url.query)
+        if isinstance(cause, OSError):
+            what = f"a file that a parameter of its URL names cannot be used ({clean(cause.strerror or str(cause))})"
+            raise DatabaseError(f"{self.name}: {what}; the parameters are {clean(names)}") from cause
+        raise ValidationError("database", names, "must have no parameters but those of its driver, each fit") from cause
 
     def _engine_options(self) -> dict[str, Any]:
         return {}

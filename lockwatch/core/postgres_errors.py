@@ -32,6 +32,8 @@ def translate(error: Exception) -> DatabaseError:
         return DatabaseBusyError(f"another connection keeps the row locked, or the database is too slow ({words})")
     if code in _UNDEFINED and "locks" in words:
         return DatabaseError(f"the table `locks` is missing or not lockwatch's ({words}); {UPGRADE_HINT}")
+    if not code and (refusal := words.partition("FATAL:")[2].strip()):  # who connects is told no code
+        return DatabaseError(f"the database refused the connection ({refusal})")
     if not code:
         return DatabaseError(f"the database cannot be reached ({words})")
     meaning = next((said for start, said in _MEANINGS.items() if code.startswith(start)), None)

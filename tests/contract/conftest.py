@@ -13,9 +13,12 @@ import pytest
 
 import lockwatch
 from tests.contract import sites
-from tests.contract.sites import Site
+from tests.contract.asking import Asking, AskingPostgres, asking_mysql
+from tests.contract.sites import SERVERS_ARE_REQUIRED, MysqlSite, Site
+from tests.faults.servers import running
 
 KINDS: Final = ("sqlite", "postgres", "mysql")
+SERVERS: Final = ("postgres", "mysql")
 _numbers: Final = count()
 
 Make = Callable[[str], Site]
@@ -57,6 +60,37 @@ def site(request: pytest.FixtureRequest, _upgraded: Callable[[str], Site]) -> Si
 def new_site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     with _new(request.param, tmp_path) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def _asking(_upgraded: Callable[[str], Site]) -> Iterator[Callable[[str], Asking]]:
+    known: dict[str, Asking] = {}
+    with ExitStack() as opened:
+
+        def asking(kind: str) -> Asking:
+            if kind not in known:
+                site = _upgraded("mysql") if kind == "mysql" else None
+                if isinstance(site, MysqlSite):
+                    known[kind] = opened.enter_context(asking_mysql(site))
+                else:
+                    known[kind] = opened.enter_context(running(AskingPostgres)).asking
+                    lockwatch.upgrade(known[kind].whole)
+            return known[kind]
+
+        yield asking
+
+
+@pytest.fixture(params=SERVERS)
+def asking(request: pytest.FixtureRequest, _asking: Callable[[str], Asking]) -> Asking:
+    """A database, upgraded and empty, whose server asks for a password."""
+    reason = AskingPostgres.why_missing() if request.param == "postgres" else None
+    if reason and SERVERS_ARE_REQUIRED:
+        pytest.fail(reason)
+    if reason:
+        pytest.skip(reason)
+    found = _asking(request.param)
+    found.site.clear()
+    return found
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import time
 import traceback
-from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +13,8 @@ from sqlalchemy import make_url
 
 import lockwatch
 from lockwatch.database import Database
-from tests.contract.sites import MysqlSite, Site
-
-PASSWORD = "p@ss%40w\u00f6rd:/?#[]"  # noqa: S105 of a user who lives as long as the test
+from tests.contract.asking import PASSWORD, SHOWN, Asking
+from tests.contract.sites import Site
 
 
 def test_a_url_of_each_scheme_leads_to_its_database(site: Site) -> None:
@@ -40,33 +39,26 @@ def test_a_server_is_called_by_database_host_and_port(site: Site) -> None:
     assert Database.from_url(without_port).name == f"{url.database}@[::1]:{5432 if site.kind == 'postgres' else 3306}"
 
 
-@pytest.fixture
-def bare(site: Site) -> Iterator[str]:
-    """The URL, without the password, of a user who has one, on a server that asks for it."""
-    if not isinstance(site, MysqlSite):
-        pytest.skip("the server under test asks this user for a password, the others do not")
-    user = f"{make_url(site.url).database}_p"
-    site.execute(f"CREATE USER `{user}` IDENTIFIED BY ?", PASSWORD)
-    site.execute(f"GRANT ALL ON `{make_url(site.url).database}`.* TO `{user}`")
-    yield make_url(site.url).set(username=user).render_as_string(hide_password=False)
-    site.execute(f"DROP USER `{user}`")
-
-
-def test_a_password_of_odd_characters_opens_the_database_and_is_seen_nowhere(bare: str) -> None:
-    whole = make_url(bare).set(password=PASSWORD).render_as_string(hide_password=False)
-    assert PASSWORD not in whole
-    with lockwatch.connect(whole) as service:
+def test_a_password_of_odd_characters_opens_the_database_and_is_seen_nowhere(asking: Asking) -> None:
+    assert PASSWORD not in asking.whole
+    with lockwatch.connect(asking.whole) as service:
         assert service.acquire("plan", "p1", "a").owner_id == "a"
-    assert Database.from_url(bare, password=PASSWORD).is_at_head()
-    with lockwatch.connect(bare, password=PASSWORD) as service:
+    assert Database.from_url(asking.bare, password=PASSWORD).is_at_head()
+    with lockwatch.connect(asking.bare, password=PASSWORD) as service:
         assert service.get("plan", "p1") is not None
-    assert Database.from_url(whole, password="another").is_at_head()  # noqa: S106 what the URL has is stronger
-    wrong = Database.from_url(bare, password=f"{PASSWORD}!")
-    with pytest.raises(lockwatch.DatabaseError, match="refused the user") as refused:
+    assert Database.from_url(asking.whole, password="another").is_at_head()  # noqa: S106 what the URL has is stronger
+
+
+def test_a_wrong_password_is_refused_and_seen_nowhere(asking: Asking) -> None:
+    wrong = Database.from_url(asking.bare, password=f"{PASSWORD}!")
+    with pytest.raises(lockwatch.DatabaseError, match=r"refused the (user|connection)") as refused:
         wrong.revision()
     told = "".join(traceback.format_exception(refused.value)) + repr(wrong) + wrong.name
-    assert PASSWORD not in told
-    assert "%40w" not in told
+    with lockwatch.connect(asking.with_password(f"{PASSWORD}!")) as service:
+        with pytest.raises(lockwatch.DatabaseError, match=r"refused the (user|connection)") as refused:
+            service.snapshot()
+        told += "".join(traceback.format_exception(refused.value)) + repr(service)
+    assert not [part for part in SHOWN if part in told]
 
 
 def test_a_password_reaches_the_driver_as_it_is(site: Site) -> None:
@@ -106,6 +98,51 @@ def test_a_missing_driver_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatc
     scheme = {"postgres": "postgresql", "mysql": "mariadb"}[extra]
     with pytest.raises(lockwatch.DatabaseError, match=rf"pip install 'lockwatch\[{extra}\]'"):
         lockwatch.connect(f"{scheme}://u@host/x")
+
+
+ENCRYPTED = {
+    "postgres": ("sslmode=require", "sslmode=verify-full"),
+    "mysql": ("ssl_verify_cert=true", "ssl_verify_identity=true"),
+}
+
+
+def test_who_asks_for_tls_has_it_or_is_told_that_the_server_has_none(site: Site) -> None:
+    if not site.is_server:
+        pytest.skip("a file is not reached over a network")
+    ((has_tls,),) = site.execute("SHOW ssl" if site.kind == "postgres" else "SELECT @@have_ssl")
+    if has_tls.lower() in {"on", "yes"}:
+        pytest.skip("the server under test has TLS")
+    for option in ENCRYPTED[site.kind]:
+        with lockwatch.connect(f"{site.url}?{option}") as service:
+            with pytest.raises(lockwatch.DatabaseError, match="SSL") as refused:
+                service.acquire("plan", "p1", "a")
+        assert len(str(refused.value).splitlines()) == 1
+    assert site.rows() == []
+
+
+MISTAKES = {
+    "postgres": ("bogus=secret", "connect_timeout=secret"),
+    "mysql": ("bogus=secret", "connect_timeout=secret", "ssl=secret", "charset=secret", "read_timeout=-1"),
+    "sqlite": (),
+}
+
+
+def test_a_parameter_that_the_driver_cannot_take_is_named_without_its_value(site: Site) -> None:
+    for mistake in MISTAKES[site.kind]:
+        name = mistake.partition("=")[0]
+        with pytest.raises(lockwatch.ValidationError, match=f"no parameters but those of its driver.*'{name}'") as no:
+            Database.from_url(f"{site.url}?{mistake}").revision()
+        assert "secret" not in str(no.value)
+
+
+def test_a_certificate_that_cannot_be_read_is_told_with_its_parameter(site: Site, tmp_path: Path) -> None:
+    if site.kind != "mysql":
+        pytest.skip("PostgreSQL's driver looks for it once the server has agreed to TLS")
+    (tmp_path / "not.pem").write_text("nonsense")
+    for file in ("none.pem", "not.pem"):
+        database = Database.from_url(f"{site.url}?ssl_ca={tmp_path}/{file}")
+        with pytest.raises(lockwatch.DatabaseError, match=r"cannot be used .*; the parameters are ssl_ca"):
+            database.revision()
 
 
 def test_a_server_that_is_not_there_is_said_at_once(site: Site) -> None:

@@ -11,10 +11,10 @@ import subprocess
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
 
 import psycopg
 import pymysql  # type: ignore[import-untyped] # the driver has no types
@@ -217,17 +217,23 @@ class OwnMariadb(OwnServer):
         return pymysql.connect(host="127.0.0.1", port=self.port, user="root", autocommit=True)
 
 
+Own = TypeVar("Own", bound=OwnServer)
 KINDS: Final[dict[str, type[OwnServer]]] = {kind.kind: kind for kind in (OwnPostgres, OwnMariadb)}
 
 
+def own_server(kind: str) -> AbstractContextManager[OwnServer]:
+    """A new server of a kind, as `running` gives it."""
+    return running(KINDS[kind])
+
+
 @contextmanager
-def own_server(kind: str) -> Iterator[OwnServer]:
+def running(made: type[Own]) -> Iterator[Own]:
     """A new server that runs and has an empty database; ended and removed at the end, whatever happens."""
     with TemporaryDirectory(prefix="lockwatch-") as name:
         Path(name).chmod(0o755)  # the server's user goes through it
-        folder = Path(name) / kind
+        folder = Path(name) / made.kind
         folder.mkdir()
-        server = KINDS[kind](folder)
+        server = made(folder)
         try:
             server.prepare()
             server.start()
