@@ -66,8 +66,9 @@ class Server(Database):
         return clean(f"{self.url.database}@{f'[{host}]' if ':' in host else host}:{self.url.port or self.PORT}")
 
     def exists(self) -> bool:
-        """Whether it has migrations of ours: nothing else is made here."""
-        return self.revision() is not None
+        """Whether it has a table `locks`, ours or to be adopted: nothing else is made here."""
+        with self._translated(), self.engine().connect() as connection:
+            return self._has(connection, "locks")
 
     def identity(self) -> Hashable:
         """A server's database is never replaced under its name."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import Final, TypeAlias
 
 from lockwatch.core.errors import LockwatchError
@@ -120,10 +121,9 @@ class Poller:
         return answer
 
     def _ask(self) -> Polled:
-        began = self._steady()
+        began, before = self._steady(), utc_now()
         watched = self._watched()
-        answered = self._steady()
-        skew = (utc_now() - watched.taken_at).total_seconds() - (answered - began)
+        skew = _skew(before, watched.taken_at, utc_now())
         changes, selection = self._arrange(watched)
         self._took = self._steady() - began
         return Polled(self._catalogue, changes, selection, began=began, skew=skew, took=self._took, every=self.every)
@@ -169,6 +169,11 @@ class Poller:
         if not self._failures:
             return self.every
         return min(max(self.interval, 2.0 ** (self._failures - 1)), max(self.interval, LONGEST_BACKOFF_SECS))
+
+
+def _skew(before: datetime, there: datetime, after: datetime) -> float:
+    """How far this machine's clock surely is ahead of the one that told a moment between two of its own, in seconds."""
+    return max((before - there).total_seconds(), 0.0) + min((after - there).total_seconds(), 0.0)
 
 
 def reason_of(error: Exception) -> str:

@@ -94,6 +94,21 @@ def asking(request: pytest.FixtureRequest, _asking: Callable[[str], Asking]) -> 
 
 
 @pytest.fixture
+def reader(served: Site) -> Iterator[str]:
+    """The URL of a user who may only read `served`."""
+    with sites.reader_of(served) as url:
+        yield url
+
+
+@pytest.fixture(params=SERVERS)
+def served(request: pytest.FixtureRequest, _upgraded: Callable[[str], Site]) -> Site:
+    """A site on a server, upgraded and empty."""
+    found = _upgraded(request.param)
+    found.clear()
+    return found
+
+
+@pytest.fixture
 def service(site: Site) -> Iterator[lockwatch.LockService]:
     with lockwatch.connect(site.url) as opened:
         yield opened

@@ -216,6 +216,22 @@ def new_mysql(name: str) -> Iterator[Site]:
             cursor.execute(f"DROP DATABASE `{name}`")
 
 
+@contextmanager
+def reader_of(site: Site) -> Iterator[str]:
+    """The URL of a user of a server who may only read the site; the user goes at the end."""
+    name = make_url(site.url).database
+    user = f"{name}_r"
+    is_postgres = site.kind == "postgres"
+    site.execute(f"CREATE ROLE {user} LOGIN" if is_postgres else f"CREATE USER {user}")
+    try:
+        site.execute(f"GRANT SELECT ON {'ALL TABLES IN SCHEMA public' if is_postgres else f'{name}.*'} TO {user}")
+        yield make_url(site.url).set(username=user).render_as_string(hide_password=False)
+    finally:
+        if is_postgres:
+            site.execute(f"DROP OWNED BY {user}")
+        site.execute(f"DROP {'ROLE' if is_postgres else 'USER'} {user}")
+
+
 def _end_others(cursor: Any, name: str) -> None:
     cursor.execute("SELECT id FROM information_schema.processlist WHERE db = %s", (name,))
     for (number,) in cursor.fetchall():

@@ -245,30 +245,13 @@ def test_a_service_to_read_only_changes_nothing_and_the_server_sees_to_it(site: 
     assert site.rows() == before
 
 
-def test_a_user_who_may_only_read_is_known_as_such(site: Site) -> None:
-    if not site.is_server:
-        pytest.skip("a file has its own tests")
-    name = make_url(site.url).database
-    reader = f"{name}_r"
-    if site.kind == "postgres":
-        site.execute(f"CREATE ROLE {reader} LOGIN")
-        site.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {reader}")
-    else:
-        site.execute(f"CREATE USER {reader}")
-        site.execute(f"GRANT SELECT ON {name}.* TO {reader}")
-    try:
-        url = make_url(site.url).set(username=reader).render_as_string(hide_password=False)
-        database = Database.from_url(url)
-        assert database.why_unwritable() == "this user may not change the locks"
-        assert Database.from_url(site.url).why_unwritable() is None
-        with lockwatch.connect(url) as service:
-            assert service.snapshot().locks == ()
-            with pytest.raises(lockwatch.DatabaseError, match="refused the user"):
-                service.acquire("plan", "p1", "a")
-    finally:
-        if site.kind == "postgres":
-            site.execute(f"DROP OWNED BY {reader}")
-        site.execute(f"DROP {'ROLE' if site.kind == 'postgres' else 'USER'} {reader}")
+def test_a_user_who_may_only_read_is_known_as_such(served: Site, reader: str) -> None:
+    assert Database.from_url(reader).why_unwritable() == "this user may not change the locks"
+    assert Database.from_url(served.url).why_unwritable() is None
+    with lockwatch.connect(reader) as service:
+        assert service.snapshot().locks == ()
+        with pytest.raises(lockwatch.DatabaseError, match="refused the user"):
+            service.acquire("plan", "p1", "a")
 
 
 def test_another_programs_trigger_is_told_as_what_it_is(new_site: Site) -> None:

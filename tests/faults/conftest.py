@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 import lockwatch
-from tests.contract.conftest import _upgraded, make_site, new_site, site
+from tests.contract.conftest import _upgraded, make_site, new_site, served, site
 from tests.contract.sites import SERVERS_ARE_REQUIRED, Site
 from tests.faults.crew import Crew
 from tests.faults.proxy import Proxy
 from tests.faults.servers import KINDS, OwnServer, own_server
 
-__all__ = ["_upgraded", "make_site", "new_site", "site"]
+__all__ = ["_upgraded", "make_site", "new_site", "served", "site"]
 
 
 @pytest.fixture(scope="session")
@@ -42,14 +42,6 @@ def server(request: pytest.FixtureRequest, _own_servers: Callable[[str], OwnServ
         pytest.skip(reason)
     found = _own_servers(request.param)
     found.site.clear()
-    return found
-
-
-@pytest.fixture(params=sorted(KINDS))
-def served(request: pytest.FixtureRequest, _upgraded: Callable[[str], Site]) -> Site:
-    """A site on a server, upgraded and empty."""
-    found = _upgraded(request.param)
-    found.clear()
     return found
 
 
