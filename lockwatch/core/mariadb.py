@@ -45,21 +45,11 @@ from lockwatch.core.dialect import (
 from lockwatch.core.errors import DatabaseError
 from lockwatch.core.mariadb_errors import lacks, translate
 from lockwatch.core.model import Lock
-from lockwatch.core.schema import COLUMNS, EXACT, locks
-from lockwatch.core.statements import (
-    GRANTED,
-    NEW_ROW,
-    ROW,
-    Statements,
-    Words,
-    common,
-    compiler,
-    count_of,
-    grant,
-    page,
-)
+from lockwatch.core.schema import EXACT, locks
+from lockwatch.core.statements import COLUMNS, Statements
 from lockwatch.core.text import clean
 from lockwatch.core.timestamps import to_text, written
+from lockwatch.core.words import GRANTED, NEW_ROW, ROW, Words, common, compiler, count_of, grant, page
 from lockwatch.core.written_form import is_moment, others
 
 LEAST_VERSION: Final = (10, 6)

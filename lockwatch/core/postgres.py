@@ -48,20 +48,10 @@ from lockwatch.core.dialect import (
 from lockwatch.core.errors import DatabaseError
 from lockwatch.core.model import Lock
 from lockwatch.core.postgres_errors import lacks, translate
-from lockwatch.core.schema import COLUMNS, locks
-from lockwatch.core.statements import (
-    GRANTED,
-    NEW_ROW,
-    ROW,
-    Statements,
-    Words,
-    common,
-    compiler,
-    grant,
-    materialized,
-    page,
-)
+from lockwatch.core.schema import locks
+from lockwatch.core.statements import COLUMNS, Statements
 from lockwatch.core.timestamps import written
+from lockwatch.core.words import GRANTED, NEW_ROW, ROW, Words, common, compiler, grant, materialized, page
 from lockwatch.core.written_form import has_shape, others
 
 if TYPE_CHECKING:

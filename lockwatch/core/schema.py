@@ -43,5 +43,3 @@ locks: Final = Table(
     Index("ix_locks_owner_id", "owner_id"),
     **TABLE_OPTIONS,
 )
-
-COLUMNS: Final = tuple(column.name for column in locks.columns)

@@ -6,86 +6,19 @@ import re
 import sqlite3
 from datetime import datetime
 from functools import partial
-from typing import Any, Final
-
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    LargeBinary,
-    String,
-    Text,
-    bindparam,
-    cast,
-    delete,
-    func,
-    insert,
-    literal_column,
-    select,
-    update,
-)
-from sqlalchemy.dialects.sqlite.base import SQLiteDialect
+from typing import TYPE_CHECKING, Final
 
 from lockwatch.core.dialect import UPGRADE_HINT, Clock, Dialect, Guarded, Session
 from lockwatch.core.errors import DatabaseBusyError, DatabaseError
 from lockwatch.core.interrupts import noting
 from lockwatch.core.model import Lock
-from lockwatch.core.schema import COLUMNS, locks
-from lockwatch.core.statements import (
-    GRANTED,
-    NEW_ROW,
-    ROW,
-    Statements,
-    Words,
-    common,
-    compiler,
-    count_of,
-    grant,
-    materialized,
-    page,
-)
+from lockwatch.core.sqlite_statements import OF_RESOURCE, STATEMENTS, TOUCH
+from lockwatch.core.statements import COLUMNS
 from lockwatch.core.text import clean
 from lockwatch.core.timestamps import in_written_form, later, to_text
 
-_NOW: Final = func.lockwatch_now(type_=String)
-
-
-def _equals(column: ColumnElement[str], name: str) -> ColumnElement[bool]:
-    return column == bindparam(name)
-
-
-def _equals_bytes(column: ColumnElement[str], name: str) -> ColumnElement[bool]:
-    stored = func.coalesce(cast(column, Text), literal_column("''"))
-    return stored == cast(bindparam(name, type_=Text), Text)
-
-
-_WORDS: Final = Words(now=_NOW, equals=_equals, equals_bytes=_equals_bytes)
-
-
-def _later(moment: ColumnElement[str], seconds: ColumnElement[Any]) -> ColumnElement[str]:
-    return func.lockwatch_later(moment, seconds, type_=String)
-
-
-def _statements() -> Statements:
-    compiled = compiler(SQLiteDialect(paramstyle="named"))
-    clock = materialized("clock", select(_NOW.label("now")))
-    ttl: ColumnElement[Any] = bindparam("ttl")
-    expired = func.lockwatch_utc(cast(locks.c.expires_at, LargeBinary), type_=String) <= bindparam("now", type_=String)
-    live_until = bindparam("live_until", type_=String)
-    granted = grant(clock, clock.c.now, _later(clock.c.now, ttl)).where(_WORDS.is_free())
-    extend = compiled(
-        update(locks)
-        .where(_WORDS.very_row, live_until > _NOW)
-        .values(expires_at=func.max(live_until, _later(_NOW, ttl)))
-        .returning(locks.c.expires_at)
-    )
-    return Statements(
-        **common(_WORDS, compiled),
-        insert=compiled(insert(locks).from_select(NEW_ROW, granted, include_defaults=False).returning(*GRANTED)),
-        extend=extend,
-        extend_unlocked=extend,
-        count_expired=compiled(count_of(expired)),
-        delete_expired=compiled(delete(locks).where(page(), expired)),
-    )
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 
 def prepare(connection: sqlite3.Connection, clock: Clock) -> Session:
@@ -122,19 +55,11 @@ def _check_table(session: Session) -> str | None:
     return None if _IDS_NEVER_RETURN.search(definition) else "ids of the table `locks` can come back"
 
 
-_TOUCH: Final = (
-    update(locks)
-    .where(locks.c.id == bindparam("lock"), locks.c.owner_id == bindparam("owner"))
-    .values(owner_id=locks.c.owner_id)
-)
-_OF_RESOURCE: Final = select(*ROW).where(_WORDS.of_resource)
-
-
 def _guard(connection: Connection, lock: Lock, clock: Clock) -> Guarded:
     """An UPDATE that changes nothing takes the file's write lock. The connection knows no function of ours."""
-    connection.execute(_TOUCH, {"lock": lock.id, "owner": lock.owner_id})
+    connection.exec_driver_sql(TOUCH, {"lock": lock.id, "owner": lock.owner_id})
     in_transaction = bool(getattr(connection.connection.driver_connection, "in_transaction", False))
-    row = connection.execute(_OF_RESOURCE, {"type": lock.resource_type, "resource": lock.resource_id}).first()
+    row = connection.exec_driver_sql(OF_RESOURCE, {"type": lock.resource_type, "resource": lock.resource_id}).first()
     now: datetime = clock()
     return Guarded(row, now, in_transaction)
 
@@ -172,7 +97,7 @@ def _translate(error: Exception) -> DatabaseError:
 
 DIALECT: Final = Dialect(
     title="SQLite",
-    statements=_statements(),
+    statements=STATEMENTS,
     begin="BEGIN IMMEDIATE",
     forbid_writes="PRAGMA query_only = ON",
     data_version="PRAGMA data_version",

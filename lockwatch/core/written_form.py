@@ -7,7 +7,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Integer, Select, bindparam, literal_column, select
 
 from lockwatch.core.schema import locks
-from lockwatch.core.statements import ROW
+from lockwatch.core.words import ROW
 
 _LONG_MONTH: Final = "(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])"
 _SHORT_MONTH: Final = "(0[469]|11)-(0[1-9]|[12][0-9]|30)"
