@@ -6,9 +6,9 @@ import pytest
 
 from lockwatch import settings
 from tests.cli.running import Cli
-from tests.contract.conftest import _asking, _upgraded, asking, make_site, new_site, site
+from tests.contract.conftest import _asking, _upgraded, asking, make_site, new_site, reader, served
 
-__all__ = ["_asking", "_upgraded", "asking", "make_site", "new_site", "site"]
+__all__ = ["_asking", "_upgraded", "asking", "make_site", "new_site", "reader", "served"]
 
 
 @pytest.fixture
