@@ -8,16 +8,16 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import Connection, Engine, make_url
-from sqlalchemy.exc import ArgumentError
-
 from lockwatch import settings
 from lockwatch.core.dialect import Clock
 from lockwatch.core.errors import ValidationError
+from lockwatch.core.opener import Opener, opener_of
 from lockwatch.core.service import LockService
 from lockwatch.core.timestamps import utc_now
 
 if TYPE_CHECKING:
+    from sqlalchemy import URL, Connection, Engine
+
     from lockwatch.sqlite_file import SqliteFile
 
 HEAD_REVISION: Final = "m4_002_plans"
@@ -61,14 +61,15 @@ class Database(ABC):
         Raises:
             ValidationError: it is no URL, or not one that lockwatch serves. The message holds no password.
         """
-        from lockwatch import mariadb_database, postgres_database, sqlite_file  # late: each one knows this class
+        from lockwatch.sqlite_file import SqliteFile  # late: it knows this class
 
-        try:
-            parsed = make_url(url)
-            parsed.get_backend_name()
-        except (ArgumentError, ValueError, TypeError):
-            raise ValidationError("database", _scheme(url), _RULE) from None
-        for kind in (sqlite_file.SqliteFile, postgres_database.PostgresDatabase, mariadb_database.MariadbDatabase):
+        path = SqliteFile.path_in(url)
+        if path is not None:
+            return SqliteFile.named(path)
+        from lockwatch import mariadb_database, postgres_database  # late: they need SQLAlchemy, and files do not
+
+        parsed = _parsed(url)
+        for kind in (SqliteFile, postgres_database.PostgresDatabase, mariadb_database.MariadbDatabase):
             if parsed.drivername in kind.SCHEMES:
                 return kind.at(parsed, password)
         raise ValidationError("database", _scheme(url), _RULE)
@@ -97,6 +98,10 @@ class Database(ABC):
         Raises:
             DatabaseError: it cannot be reached to be asked.
         """
+
+    def opener(self, *, read_only: bool = False) -> Opener:
+        """The same as `engine`, with no more than a lock service needs. Raises as that does."""
+        return opener_of(self.engine(read_only=read_only))
 
     @abstractmethod
     def engine(self, *, read_only: bool = False) -> Engine:
@@ -172,10 +177,10 @@ def connect(
     """
     types = settings.resource_types() if resource_types is None else resource_types
     database = locate(url, password) if read_only else open_database(url, password)
-    engine = database.engine(read_only=bool(read_only))
+    opener = database.opener(read_only=bool(read_only))
     identity = database.identity_to_read if read_only else database.identity
     reason = "opened to read only" if read_only is True else read_only or None
-    return LockService(engine, clock=clock, resource_types=types, identity=identity, read_only=reason)
+    return LockService(opener, clock=clock, resource_types=types, identity=identity, read_only=reason)
 
 
 def open_database(url: str | None = None, password: str | None = None) -> Database:
@@ -219,6 +224,18 @@ def _default() -> SqliteFile:
     from lockwatch.sqlite_file import SqliteFile  # late: it knows this module
 
     return SqliteFile(settings.default_database())
+
+
+def _parsed(url: str) -> URL:
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        parsed = make_url(url)
+        parsed.get_backend_name()
+    except (ArgumentError, ValueError, TypeError):
+        raise ValidationError("database", _scheme(url), _RULE) from None
+    return parsed
 
 
 def _scheme(url: object) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import Final
-
-from sqlalchemy import Connection
+from typing import TYPE_CHECKING, Final
 
 from lockwatch.core.errors import DatabaseError
 from lockwatch.core.text import clean
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 one_upgrade: Final = threading.Lock()
 """To be held while migrations run: alembic keeps its context in module globals."""

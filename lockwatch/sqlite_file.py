@@ -9,25 +9,25 @@ from collections.abc import Hashable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final
-from urllib.parse import quote
-
-from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import NullPool
+from typing import TYPE_CHECKING, ClassVar, Final
+from urllib.parse import quote, unquote
 
 from lockwatch import files, mounts
 from lockwatch.core.dialect import UPGRADE_HINT
 from lockwatch.core.errors import DatabaseError, ValidationError
 from lockwatch.core.model import as_text
+from lockwatch.core.opener import Opener
 from lockwatch.core.sqlite import DIALECT as SQLITE
 from lockwatch.core.text import clean
-from lockwatch.core.timestamps import utc_now
 from lockwatch.database import HEAD_REVISION, UPGRADE_TIMEOUT_SECS, VERSION_TABLE, Condition, Database
 from lockwatch.migrating import one_upgrade, run_migrations
 
+if TYPE_CHECKING:
+    from sqlalchemy import URL, Connection, Engine
+
 BUSY_TIMEOUT_SECS: Final = 5.0
 """How long a statement waits while another connection keeps the file locked."""
+_RULE: Final = "must be the URL of an SQLite file, like sqlite:///locks.db"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +44,32 @@ class SqliteFile(Database):
         Raises:
             ValidationError: it names none. The message holds no password.
         """
-        rule = "must be the URL of an SQLite file, like sqlite:///locks.db"
         if url.host or url.username is not None:
-            raise ValidationError("database", "sqlite://…", rule)
+            raise ValidationError("database", "sqlite://…", _RULE)
         if url.query:
-            raise ValidationError("database", "sqlite://…", f"{rule}, without parameters")
-        if not url.database or url.database.startswith((":", "file:")):
-            raise ValidationError("database", str(url), f"{rule}; one in memory is seen by a single connection")
-        if "\0" in url.database:
-            raise ValidationError("database", str(url), f"{rule}, without a NUL character")
-        return cls(Path(url.database).absolute())
+            raise ValidationError("database", "sqlite://…", f"{_RULE}, without parameters")
+        return cls.named(url.database or "")
+
+    @classmethod
+    def named(cls, path: str) -> SqliteFile:
+        """The file of that path, which may be relative.
+
+        Raises:
+            ValidationError: there can be none.
+        """
+        if not path or path.startswith((":", "file:")):
+            raise ValidationError(
+                "database", f"sqlite:///{path}", f"{_RULE}; one in memory is seen by a single connection"
+            )
+        if "\0" in path:
+            raise ValidationError("database", f"sqlite:///{path}", f"{_RULE}, without a NUL character")
+        return cls(Path(path).absolute())
+
+    @classmethod
+    def path_in(cls, url: str) -> str | None:
+        """The path of a URL that is made of its scheme and a path, as SQLAlchemy understands it; None of any other."""
+        scheme, _, path = url.partition(":///") if isinstance(url, str) else ("", "", "")
+        return unquote(path) if scheme in cls.SCHEMES and "?" not in path else None
 
     @property
     def name(self) -> str:
@@ -84,25 +100,30 @@ class SqliteFile(Database):
 
     def engine(self, *, read_only: bool = False) -> Engine:
         """An engine whose connections are in autocommit, are not pooled, and never create the file."""
-        return create_engine(
-            "sqlite://",
-            creator=self._connect_to_read if read_only else lambda: self._connect("rw", BUSY_TIMEOUT_SECS),
-            poolclass=NullPool,
-            isolation_level="AUTOCOMMIT",
-        )
+        from lockwatch import sqlite_engines  # late, here and below: it needs SQLAlchemy
+
+        return sqlite_engines.in_autocommit(self._connect_to_read if read_only else self._connect)
+
+    def opener(self, *, read_only: bool = False) -> Opener:
+        """See `Database.opener`."""
+        connect = self._connect_to_read if read_only else self._connect
+
+        def open_connection() -> sqlite3.Connection:
+            with _translated():
+                return connect()
+
+        return Opener(dialect=SQLITE, failure=sqlite3.Error, open=open_connection)
 
     def transactional_engine(self, *, read_only: bool = False) -> Engine:
         """An engine for what is written beside the locks: its transactions may write from their start on.
 
         Its connections are not pooled, and never create the file. Who only reads does so in AUTOCOMMIT.
         """
-        creator = self._connect_to_read if read_only else self._connect_if_there
-        engine = create_engine("sqlite://", creator=creator, poolclass=NullPool)
-        event.listen(engine, "connect", lambda driver, _record: SQLITE.prepare(driver, utc_now))
-        event.listen(engine, "begin", _begin)
+        from lockwatch import sqlite_engines
+
         if read_only:
-            event.listen(engine, "connect", lambda driver, _record: driver.execute(SQLITE.forbid_writes))
-        return engine
+            return sqlite_engines.transactional_to_read(self._connect_to_read)
+        return sqlite_engines.transactional(self._connect_if_there)
 
     def revision(self) -> str | None:
         """The migration that the database is at; None if it has none of ours, or does not exist.
@@ -112,11 +133,8 @@ class SqliteFile(Database):
         """
         if not self.exists():
             return None
-        try:
-            with closing(self._connect_to_read()) as connection:
-                return _revision(connection)
-        except sqlite3.Error as error:
-            raise SQLITE.translate(error) from error
+        with _translated(), closing(self._connect_to_read()) as connection:
+            return _revision(connection)
 
     def journal_mode(self) -> str:
         """How SQLite keeps the file whole: `wal`, where readers never wait for a writer, or another way.
@@ -124,11 +142,8 @@ class SqliteFile(Database):
         Raises:
             DatabaseError: it cannot be read.
         """
-        try:
-            with closing(self._connect_to_read()) as connection:
-                return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
-        except sqlite3.Error as error:
-            raise SQLITE.translate(error) from error
+        with _translated(), closing(self._connect_to_read()) as connection:
+            return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
 
     def upgrade(self) -> bool:
         """Make the file if there is none, and bring it to the newest migration: whether anything was left to do.
@@ -150,17 +165,11 @@ class SqliteFile(Database):
     @contextmanager
     def upgrading(self) -> Iterator[Connection]:
         """See `Database.upgrading`. The file is made if there is none."""
-        engine = create_engine(
-            "sqlite://", creator=lambda: self._connect("rwc", UPGRADE_TIMEOUT_SECS), poolclass=NullPool
-        )
-        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(SQLITE.begin))
-        try:
-            with engine.begin() as connection:
-                yield connection
-        except DBAPIError as error:
-            raise SQLITE.translate(error.orig or error) from error.orig
-        except sqlite3.Error as error:
-            raise SQLITE.translate(error) from error
+        from lockwatch import sqlite_engines
+
+        engine = sqlite_engines.writing(lambda: self._connect("rwc", UPGRADE_TIMEOUT_SECS))
+        with _translated(), sqlite_engines.unwrapped(), engine.begin() as connection:
+            yield connection
 
     def conditions(self) -> list[Condition]:
         """See `Database.conditions`: the journal, and the file system."""
@@ -182,13 +191,13 @@ class SqliteFile(Database):
 
     def _connect_if_there(self) -> sqlite3.Connection:
         self.identity()  # it says more of a file that is missing than the driver does
-        return self._connect("rw", BUSY_TIMEOUT_SECS)
+        return self._connect()
 
     def _connect_to_read(self) -> sqlite3.Connection:
         self.identity()
-        return self._connect("ro&immutable=1" if files.is_sealed(self.path) else "rw", BUSY_TIMEOUT_SECS)
+        return self._connect("ro&immutable=1" if files.is_sealed(self.path) else "rw")
 
-    def _connect(self, mode: str, timeout: float) -> sqlite3.Connection:
+    def _connect(self, mode: str = "rw", timeout: float = BUSY_TIMEOUT_SECS) -> sqlite3.Connection:
         return sqlite3.connect(
             f"file://{quote(os.fsencode(self.path))}?mode={mode}",
             uri=True,
@@ -200,7 +209,7 @@ class SqliteFile(Database):
     def _use_write_ahead_log(self) -> None:
         # Readers then never wait for a writer. Where it cannot be had, locks are right all the same;
         # diagnostics tell.
-        with suppress(sqlite3.OperationalError), closing(self._connect("rw", BUSY_TIMEOUT_SECS)) as connection:
+        with suppress(sqlite3.OperationalError), closing(self._connect()) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
 
     def make_folder(self) -> None:
@@ -215,9 +224,12 @@ class SqliteFile(Database):
             raise DatabaseError(f"the folder of {self.name} cannot be made ({error.strerror})") from error
 
 
-def _begin(connection: Connection) -> None:
-    if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
-        connection.exec_driver_sql(SQLITE.begin)
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise SQLITE.translate(error) from error
 
 
 def _revision(connection: sqlite3.Connection) -> str | None:

@@ -59,10 +59,31 @@ def test_importing_the_package_imports_no_database_and_no_front_end() -> None:
     assert not _modules_after("import lockwatch; lockwatch.__all__") & heavy
 
 
-def test_using_the_lock_core_imports_no_front_end_and_no_alembic() -> None:
-    loaded = _modules_after("from lockwatch import *; connect('sqlite:///x.db')")
-    assert not loaded & {"alembic", "textual", "typer", "rich", "platformdirs"}
-    assert "sqlalchemy" in loaded
+USE = """
+with lockwatch.connect({url!r}) as service:
+    service.acquire("plan", "p1", "a")
+    with service.hold("plan", "p2") as lease:
+        service.watcher().look(), lease.check(), service.cleanup_expired(), service.snapshot()
+    service.release_exact(service.get("plan", "p1"))
+"""
+
+
+def test_using_locks_in_a_file_imports_no_sqlalchemy_no_alembic_and_no_front_end(url: str) -> None:
+    loaded = _modules_after(f"import lockwatch\n{USE.format(url=url)}")
+    assert "sqlite3" in loaded
+    assert not loaded & {"sqlalchemy", "alembic", "textual", "typer", "rich", "platformdirs"}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from lockwatch import plans; plans.connect({url!r})",
+        "from lockwatch.database import Database; Database.from_url({url!r}).engine()",
+        "from lockwatch.database import Database; Database.from_url('postgresql://host/locks')",
+    ],
+)
+def test_what_needs_sqlalchemy_imports_it(url: str, statement: str) -> None:
+    assert "sqlalchemy" in _modules_after(statement.format(url=url))
 
 
 def test_the_package_is_typed() -> None:

@@ -16,14 +16,11 @@ from time import monotonic
 from types import TracebackType
 from typing import Final, TypeAlias
 
-from sqlalchemy import Engine
-from sqlalchemy.exc import DBAPIError
-
 from lockwatch.core.connection import Connection
 from lockwatch.core.dialect import Clock
-from lockwatch.core.dialects import dialect_of
 from lockwatch.core.errors import DatabaseError, LockConflictError, LockExpiredError, LockwatchError, ReadOnlyError
 from lockwatch.core.gate import Gate
+from lockwatch.core.opener import Opener
 from lockwatch.core.table import LockTable
 
 Identity: TypeAlias = Callable[[], Hashable]
@@ -75,13 +72,11 @@ class HeldTables:
     `use` is for calls that may write, and refuses them all if there is a reason why the tables are `read_only`.
     """
 
-    def __init__(self, engine: Engine, clock: Clock, identity: Identity | None, read_only: str | None = None) -> None:
+    def __init__(self, opener: Opener, clock: Clock, identity: Identity | None, read_only: str | None = None) -> None:
         self.read_only: Final = read_only
         self._clock = clock
         self._identity = identity or (lambda: None)
-        self._dialect = dialect_of("engine", engine.dialect.name)
-        self._pool = engine.pool.recreate()  # opens as the caller's does, and waits for none of its connections
-        self._failure: type[Exception] = engine.dialect.loaded_dbapi.Error
+        self._opener = opener
         self._idle: deque[LockTable] = deque()
         self._sweep: threading.Timer | None = None
         self._owner_pid = os.getpid()
@@ -148,13 +143,8 @@ class HeldTables:
         return table
 
     def _open(self, identity: Hashable) -> LockTable:
-        try:
-            pooled = self._pool.connect()
-        except (DBAPIError, self._failure) as error:  # opening a raw connection wraps some errors and not others
-            cause = error.orig if isinstance(error, DBAPIError) and isinstance(error.orig, Exception) else error
-            raise self._dialect.translate(cause) from cause
-        connection = Connection(pooled.dbapi_connection, self._failure, self._dialect, identity)
-        pooled.detach()
+        opener = self._opener
+        connection = Connection(opener.open(), opener.failure, opener.dialect, identity)
         try:
             connection.prepare(self._clock)
             if self.read_only is not None:
@@ -173,8 +163,8 @@ class HeldTables:
             return
         table.connection.idle_since = monotonic()
         self._idle.append(table)
-        if self._sweep is None and self._dialect.idle_secs is not None:
-            self._sweep_in(self._dialect.idle_secs)
+        if self._sweep is None and (patience := self._opener.dialect.idle_secs) is not None:
+            self._sweep_in(patience)
         if self._closed:
             self.close_idle()
 
@@ -193,7 +183,7 @@ class HeldTables:
 
     def close_long_idle(self) -> None:
         """Close what nobody has used for a while, and come back for the others."""
-        patience = self._dialect.idle_secs or 0.0
+        patience = self._opener.dialect.idle_secs or 0.0
         self._sweep = None
         with suppress(IndexError):
             while (left := self._idle[0].connection.idle_since + patience - monotonic()) <= 0:

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lockwatch.core.errors import LockExpiredError, LossReason
-from lockwatch.core.guarding import find_loss
 from lockwatch.core.loss import Loss
 from lockwatch.core.model import Lock
 from lockwatch.core.monotonic import Monotonic
@@ -101,6 +100,8 @@ class Lease:
             ValidationError: the connection is in AUTOCOMMIT, or of another kind of database.
             DatabaseBusyError: retry the transaction.
         """
+        from lockwatch.core.guarding import find_loss  # late: it needs SQLAlchemy, as its caller does
+
         self.check()
         loss = find_loss(connection, self._lock, self._clock)
         if loss is not None:

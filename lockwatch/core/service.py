@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from types import TracebackType
-from typing import Final, Self
-
-from sqlalchemy import Engine
+from typing import TYPE_CHECKING, Final, Self
 
 from lockwatch.core import exact, owned
 from lockwatch.core.acquiring import Acquirer, Request, validate_wait
@@ -33,8 +31,12 @@ from lockwatch.core.model import (
     validate_ttl,
 )
 from lockwatch.core.monotonic import Monotonic, elapsed
+from lockwatch.core.opener import Opener, opener_of
 from lockwatch.core.timestamps import utc_now
 from lockwatch.core.watcher import Watcher
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
 
 SHUT_DOWN_GRACE_SECS: Final = 5.0
 """How long bodies that hold leases get to end when the process does."""
@@ -48,7 +50,8 @@ class LockService:
     of ours, file replaced) or LockwatchError (closed).
 
     Args:
-        engine: opens connections, which are then this service's alone and in autocommit; `lockwatch.connect` makes one.
+        engine: opens connections, which are then this service's alone and in autocommit; `lockwatch.connect` makes one,
+            or for a file an Opener, which needs no SQLAlchemy.
         clock: aware now, for a database that has no clock of its own (SQLite).
         resource_types: types allowed beside `plan` and `project`.
         identity: tells what the database's address leads to now, so that a replaced file is noticed.
@@ -59,7 +62,7 @@ class LockService:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: Engine | Opener,
         *,
         clock: Clock = utc_now,
         resource_types: Iterable[str] = (),
@@ -68,10 +71,10 @@ class LockService:
         read_only: str | None = None,
     ) -> None:
         self.resource_types = known_types(resource_types)
-        self._engine = engine
+        self._opener = engine if isinstance(engine, Opener) else opener_of(engine)
         self._clock = clock
         self._identity = identity
-        self._tables = HeldTables(engine, clock, identity, read_only)
+        self._tables = HeldTables(self._opener, clock, identity, read_only)
         self._acquirer = Acquirer(self._tables, monotonic)
         self._keeper = LeaseKeeper(self._tables, monotonic, clock)
 
@@ -228,7 +231,7 @@ class LockService:
 
     def watcher(self) -> Watcher:
         """Something to poll the table with, again and again, on a connection of its own. Close it."""
-        return Watcher(HeldTables(self._engine, self._clock, self._identity, self.read_only))
+        return Watcher(HeldTables(self._opener, self._clock, self._identity, self.read_only))
 
     def release_exact(self, lock: Lock) -> Outcome:
         """For operators: end the very lease that was displayed, live or stale, and say what happened."""

@@ -118,7 +118,7 @@ def test_a_database_that_cannot_be_written_is_said_and_can_be_read(
     held = service.acquire("plan", "p1", "a")
     connect = SqliteFile._connect
 
-    def read_only(database: SqliteFile, _mode: str, timeout: float) -> sqlite3.Connection:
+    def read_only(database: SqliteFile, _mode: str = "rw", timeout: float = 5) -> sqlite3.Connection:
         return connect(database, "ro", timeout)
 
     monkeypatch.setattr(SqliteFile, "_connect", read_only)
