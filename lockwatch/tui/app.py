@@ -297,6 +297,7 @@ class Dashboard(NoticingApp):
         if (dialog := self._dialog) is not None:
             dialog.see(message.changes)
         if previous is None:
+            self.call_after_refresh(self._plan_reader.begin)
             self.set_timer(_CALM_SECS, settle_memory)
         if events or message.changes or scene.board.rows is not rows or previous is None:
             self._redraw()

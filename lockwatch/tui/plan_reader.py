@@ -21,7 +21,7 @@ class PlanReader:
 
     It is not the poller's, so that tables of plans that hang never keep the locks from being read. Whatever goes wrong
     with them is no plan, and no more than that: a database may well have none. `post` is called from the thread. It is
-    started by the first question, and not at all without a way to find plans.
+    started by the first question after `begin`, and not at all without a way to find plans.
     """
 
     def __init__(self, find: FindPlan | None, post: Callable[[PlanRead], object], steady: Steady) -> None:
@@ -30,13 +30,19 @@ class PlanReader:
         self._steady = steady
         self._wish: str | None = None
         self._asked = threading.Event()
+        self._may_read = False
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="lockwatch-plan-reader", daemon=True)
+
+    def begin(self) -> None:
+        """Read from now on, first what was asked for last: there are rows on the screen, which had to wait for nothing."""
+        self._may_read = True
+        self.ask(self._wish)
 
     def ask(self, plan_id: str | None) -> None:
         """Read this plan, as soon as the one before it is read; what was asked for in between is not. None: no plan."""
         self._wish = plan_id
-        if plan_id is None or self._find is None or self._stopped:
+        if plan_id is None or self._find is None or self._stopped or not self._may_read:
             return
         self._asked.set()
         if self._thread.ident is None:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from textual.geometry import Region
+from textual.strip import Strip
 
 import lockwatch
 from lockwatch import LockService
@@ -20,6 +22,7 @@ from lockwatch.tui.look import Look
 from lockwatch.tui.messages import PlanRead
 from lockwatch.tui.plan_reader import PlanReader
 from lockwatch.tui.scene import Scene
+from lockwatch.tui.widgets.lock_table import LockTable
 from tests.plans.placing import put
 from tests.support import execute, insert_row
 from tests.tui.making import at, lock, see, snapshot, text
@@ -131,6 +134,7 @@ class Plans:
 def test_only_the_plan_that_was_asked_for_last_is_read_next() -> None:
     plans = Plans()
     reader = PlanReader(plans.find, plans.post, lambda: 7.0)
+    reader.begin()
     reader.ask("p1")
     assert plans.began.wait(10)
     for number in range(2, 50):
@@ -153,6 +157,7 @@ def test_whatever_goes_wrong_is_no_plan_and_the_next_question_is_answered(failur
         return plan(plan_id)
 
     reader = PlanReader(find, plans.post, lambda: 0.0)
+    reader.begin()
     for _ in range(2):
         reader.ask("p1")
         plans.wait()
@@ -163,6 +168,7 @@ def test_whatever_goes_wrong_is_no_plan_and_the_next_question_is_answered(failur
 def test_where_nothing_is_to_be_found_no_thread_is_started() -> None:
     for find, question in ((None, "p1"), (Plans().find, None)):
         reader = PlanReader(find, Plans().post, lambda: 0.0)
+        reader.begin()
         reader.ask(question)
         assert reader._thread.ident is None
         reader.stop()
@@ -173,9 +179,46 @@ def test_an_app_that_is_over_ends_the_thread() -> None:
         raise RuntimeError("the loop is closed")
 
     reader = PlanReader(plan, post, lambda: 0.0)
+    reader.begin()
     reader.ask("p1")
     reader._thread.join(10)
     assert not reader._thread.is_alive()
+
+
+def test_nothing_is_read_before_it_may_begin_and_then_what_was_asked_for_last() -> None:
+    plans = Plans()
+    reader = PlanReader(plans.find, plans.post, lambda: 0.0)
+    plans.goes_on.set()
+    reader.ask("p1")
+    reader.follow("p2")
+    assert reader._thread.ident is None
+    reader.begin()
+    plans.wait()
+    reader.stop(wait=5)
+    assert plans.asked == ["p2"]
+
+
+async def test_a_plan_is_looked_for_when_there_are_rows_on_the_screen(
+    service: LockService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    happened: list[str] = []
+    service.acquire("plan", "a", "A", ttl_seconds=60)
+    render_lines = LockTable.render_lines
+
+    def paint(table: LockTable, crop: Region) -> list[Strip]:
+        strips = render_lines(table, crop)
+        happened.extend("painted" for strip in strips if "plan/a" in strip.text)
+        return strips
+
+    def find(plan_id: str) -> Plan:
+        happened.append("looked for")
+        return plan(plan_id)
+
+    monkeypatch.setattr(LockTable, "render_lines", paint)
+    async with dashboard(service, find_plan=find) as running:
+        await running.until_shown("plan    EU report · execute · processing")
+    assert happened[0] == "painted"
+    assert "looked for" in happened
 
 
 @pytest.fixture
