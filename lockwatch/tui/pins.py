@@ -6,7 +6,7 @@ A renewed one is pinned anew, one that went or cannot be settled any more drops 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
 from typing import Final
@@ -51,18 +51,20 @@ class Pinned:
 
     verb: Verb
     locks: Mapping[Lease, Lock]
-    as_of: datetime
     news: Mapping[Lease, News]
     ttls: Mapping[Lease, float]
     dropped: tuple[Dropped, ...] = ()
     hidden: Hidden = Hidden()
     unfit: int = 0
     """How many of the marked ones this cannot be done to; they were left out from the start."""
+    answered: datetime | None = field(default=None, compare=False)
+    """When an answer told what is known, if no look was taken in since: the next one may have begun before it."""
 
     def recheck(self, board: Board, changes: Changes) -> Pinned:
-        """The same, with what a look showed; one that is older than what is known changes nothing."""
-        if board.taken_at < self.as_of:
-            return self
+        """The same, with what a look showed; one that is older than the answer before it changes nothing."""
+        if self.answered is not None:
+            looked_at = replace(self, answered=None)
+            return looked_at if board.taken_at < self.answered else looked_at.recheck(board, changes)
         found: dict[Lease, Lock | Dropped] = {}
         news = dict(self.news)
         for changed in changes.changed:
@@ -72,7 +74,7 @@ class Pinned:
                 found[lease] = changed.after
         for lease in self.locks.keys() & changes.gone.keys():
             found[lease] = _missing(changes.gone[lease], board, lease)
-        return replace(self, news=news, as_of=board.taken_at).with_found(found, board.taken_at) if found else self
+        return replace(self, news=news).with_found(found, board.taken_at) if found else self
 
     def pass_time(self, now: datetime) -> Pinned:
         """The same, without the leases whose time was up meanwhile, if that matters."""
@@ -87,10 +89,12 @@ class Pinned:
             for outcome in outcomes
             if outcome.kind is OutcomeKind.RENEWED_SINCE and outcome.now is not None
         ]
-        at = max((moment for _, _, moment in again), default=self.as_of)
+        if not again:
+            return replace(self, locks={}, news={}, hidden=Hidden(), unfit=0)
+        at = max(moment for _, _, moment in again)
         news = {lease: News(words=ALIVE, at=moment) for lease, _, moment in again}
         left = {lease: lock for lease, lock, _ in again}
-        return replace(self, locks=left, news=news, as_of=at, hidden=Hidden(), unfit=0).with_found(left, at)
+        return replace(self, locks=left, news=news, answered=at, hidden=Hidden(), unfit=0).with_found(left, at)
 
     def order(self) -> Order:
         """What to do if it is confirmed."""
@@ -133,7 +137,7 @@ def pin(verb: Verb, locks: Iterable[Lock], board: Board, *, hidden: Hidden = Hid
     if verb is Verb.RENEW:
         ttls = {lease: renewal_ttl(board.lives.ttl_seconds(lock)) for lease, lock in by_lease.items()}
     news = {lease: told for lease, lock in by_lease.items() if (told := _news(lock, board))}
-    return Pinned(verb=verb, locks=by_lease, as_of=board.taken_at, news=news, ttls=ttls, hidden=hidden, unfit=unfit)
+    return Pinned(verb=verb, locks=by_lease, news=news, ttls=ttls, hidden=hidden, unfit=unfit)
 
 
 def _news(lock: Lock, board: Board) -> News | None:

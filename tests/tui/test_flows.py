@@ -132,6 +132,36 @@ async def test_a_lease_that_was_taken_over_under_an_open_dialog_is_not_released(
         assert (row(url, "plan/a") or ())[1] == b"B"
 
 
+async def test_a_poll_tells_an_open_dialog_of_a_takeover_although_the_databases_clock_was_set_back(
+    url: str, service: LockService, clock: Clock
+) -> None:
+    service.acquire("plan", "a", "A", ttl_seconds=60)
+    async with dashboard(service) as running:
+        await running.press("r")
+        age(url, "plan/a")
+        clock.advance(-3600)
+        service.acquire("plan", "a", "B", ttl_seconds=60)
+        await running.poll()
+        await running.until_shown("left out: taken over by B")
+
+
+async def test_rows_tell_how_locks_stand_after_the_databases_clock_was_set_back(
+    service: LockService, clock: Clock
+) -> None:
+    for name in ("a", "b", "c"):
+        service.acquire("plan", name, "A", ttl_seconds=60)
+    async with dashboard(service) as running:
+        service.release("plan", "c", "A")
+        await running.poll()
+        clock.advance(7200)
+        await running.poll()
+        running.app.watch_screen.redraw()
+        await running.until_shown("✗ plan/b")
+        clock.advance(-7200)
+        await running.poll()
+        await running.until_shown("● plan/b")
+
+
 async def test_a_poll_tells_an_open_dialog_of_a_takeover(url: str, service: LockService) -> None:
     service.acquire("plan", "a", "A", ttl_seconds=60)
     async with dashboard(service) as running:

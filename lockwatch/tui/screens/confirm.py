@@ -168,8 +168,9 @@ class ConfirmScreen(ModalScreen[None]):
         self._below.show(below)
 
     def _change(self, pinned: Pinned) -> None:
-        if pinned != self.pinned:
-            self.pinned, self._is_confirming = pinned, False
+        before, self.pinned = self.pinned, pinned
+        if pinned != before:
+            self._is_confirming = False
             self._disturb(monotonic())  # a key that is on its way was meant for what stood here before
 
     def _where(self, cells: int) -> Line:

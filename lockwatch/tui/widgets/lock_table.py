@@ -52,6 +52,7 @@ class LockTable(LineView, can_focus=False):
     def redraw(self) -> None:
         """Look at all rows in view; those of data that may be old are muted."""
         self._is_muted = self._scene.link() is Link.DISCONNECTED
+        self._ticked = self._scene.now()
         super().redraw()
         top = self.scroll_offset.y
         self._board.window = range(top, top + self.size.height)
