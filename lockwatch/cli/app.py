@@ -25,6 +25,7 @@ from lockwatch.cli.options import (
     TypeFilterOption,
 )
 from lockwatch.cli.screen import watch
+from lockwatch.cli.values import sparing
 from lockwatch.core.errors import LockwatchError
 from lockwatch.version import __version__
 
@@ -95,7 +96,7 @@ def lockwatch(
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a verb and give its exit code; what fails is told in one line on stderr."""
     try:
-        code = get_command(app).main(args=arguments, prog_name="lockwatch", standalone_mode=False)
+        code = sparing(get_command(app)).main(args=arguments, prog_name="lockwatch", standalone_mode=False)
     except LockwatchError as error:
         complain(str(error))
         return error.exit_code

@@ -35,7 +35,7 @@ class PlanReader:
         self._thread = threading.Thread(target=self._run, name="lockwatch-plan-reader", daemon=True)
 
     def begin(self) -> None:
-        """Read from now on, first what was asked for last: there are rows on the screen, which had to wait for nothing."""
+        """Read from now on, first what was asked for last: the rows have been painted."""
         self._may_read = True
         self.ask(self._wish)
 

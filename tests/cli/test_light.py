@@ -1,4 +1,4 @@
-"""Verbs over a file work where SQLAlchemy cannot be imported: then none of them waits for it to load."""
+"""Verbs over a file work where what takes long to load cannot be imported: then none of them waits for it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ from tests.cli.running import Answer, spawn
 
 WITHOUT = """
 import sys
-sys.modules["sqlalchemy"] = None  # an import of it fails
+sys.modules[{module!r}] = None  # an import of it fails
 from lockwatch.cli import main
 sys.exit(main(sys.argv[1:]))
 """
 
 
-def _without_sqlalchemy(url: str, *arguments: str) -> Answer:
-    return spawn("--database", url, *arguments, interpreter=("-c", WITHOUT))
+def _without(module: str, url: str, *arguments: str) -> Answer:
+    return spawn("--database", url, *arguments, interpreter=("-c", WITHOUT.format(module=module)))
+
+
+@pytest.fixture
+def held(url: str) -> str:
+    """The URL of a database where `a` holds plan/p1."""
+    with lockwatch.connect(url) as service:
+        service.acquire("plan", "p1", "a")
+    return url
 
 
 @pytest.mark.parametrize(
@@ -33,14 +41,43 @@ def _without_sqlalchemy(url: str, *arguments: str) -> Answer:
         "db current",
     ],
 )
-def test_a_verb_over_a_file_needs_no_sqlalchemy(url: str, call: str) -> None:
-    with lockwatch.connect(url) as now:
-        now.acquire("plan", "p1", "a")
-    answer = _without_sqlalchemy(url, *call.split())
+def test_a_verb_over_a_file_needs_no_sqlalchemy(held: str, call: str) -> None:
+    answer = _without("sqlalchemy", held, *call.split())
     assert (answer.code, answer.err) == (0, "")
 
 
 def test_a_verb_of_plans_needs_it(url: str) -> None:
-    answer = _without_sqlalchemy(url, "plans", "list")
+    answer = _without("sqlalchemy", url, "plans", "list")
     assert answer.code == 1
     assert "sqlalchemy" in answer.err
+
+
+@pytest.mark.parametrize(
+    "call", ["list", "show plan/p1 --json", "release plan/p1 --owner a", "plans list", "db current"]
+)
+def test_text_and_what_was_not_given_need_no_coercion(held: str, call: str) -> None:
+    answer = _without("pydantic", held, *call.split())
+    assert (answer.code, answer.err) == (0, "")
+
+
+def test_the_dashboard_needs_none_either(url: str) -> None:
+    answer = _without("pydantic", url)
+    assert answer.code == 2
+    assert "terminal" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("release plan/p1 --fence x", "--fence"),
+        ("acquire plan/p2 --owner b --ttl soon", "--ttl"),
+        ("list --json=maybe", "--json"),
+        ("show", "RESOURCE"),
+        ("--interval often list", "--interval"),
+        ("--interval 0 list", "--interval"),
+    ],
+)
+def test_what_is_not_of_its_type_is_refused_as_ever(held: str, call: str, words: str) -> None:
+    answer = spawn("--database", held, *call.split())
+    assert (answer.code, answer.out) == (2, "")
+    assert words.lower() in answer.err.lower()
