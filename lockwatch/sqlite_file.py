@@ -197,11 +197,11 @@ class SqliteFile(Database):
         self.identity()
         return self._connect("ro&immutable=1" if files.is_sealed(self.path) else "rw")
 
-    def _connect(self, mode: str = "rw", timeout: float = BUSY_TIMEOUT_SECS) -> sqlite3.Connection:
+    def _connect(self, mode: str = "rw", timeout: float | None = None) -> sqlite3.Connection:
         return sqlite3.connect(
             f"file://{quote(os.fsencode(self.path))}?mode={mode}",
             uri=True,
-            timeout=timeout,
+            timeout=BUSY_TIMEOUT_SECS if timeout is None else timeout,
             isolation_level=None,
             check_same_thread=False,
         )
