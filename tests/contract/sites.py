@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -87,14 +88,15 @@ class Site(ABC):
 
     def insert_row(self, resource: str = "plan/p1", owner: str = "stranger", expires_at: str = EPOCH) -> int:
         """Put a row into the table as another program would: its id."""
-        resource_type, _, resource_id = resource.partition("/")
-        self.execute(
-            "INSERT INTO locks (owner_id, resource_type, resource_id, acquired_at, expires_at) VALUES (?, ?, ?, ?, ?)",
-            *(owner, resource_type, resource_id, EPOCH, expires_at),
-        )
-        row = self.row(resource)
-        assert row is not None
-        return int(row[0])
+        (number,) = self.insert_rows({resource: expires_at}, owner)
+        return number
+
+    def insert_rows(self, expiries: Mapping[str, str], owner: str = "stranger") -> list[int]:
+        """The same with many, which expire as is said of each: their ids."""
+        cells = [(owner, *name.split("/", 1), EPOCH, expires_at) for name, expires_at in expiries.items()]
+        rows = ", ".join(["(?, ?, ?, ?, ?)"] * len(cells))
+        sql = f"INSERT INTO locks (owner_id, resource_type, resource_id, acquired_at, expires_at) VALUES {rows}"
+        return [int(number) for (number,) in self.execute(f"{sql} RETURNING id", *chain.from_iterable(cells))]
 
     def make_table(self, number: str, rest: str = SIX_COLUMNS) -> None:
         """A table `locks` of another program."""

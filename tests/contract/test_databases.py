@@ -15,6 +15,7 @@ import lockwatch
 from lockwatch.database import Database
 from tests.contract.asking import PASSWORD, SHOWN, Asking
 from tests.contract.sites import Site
+from tests.faults.timeouts import LOCK_SECS, SLACK_SECS, shorten_locks
 
 
 def test_a_url_of_each_scheme_leads_to_its_database(site: Site) -> None:
@@ -184,7 +185,10 @@ def test_an_id_beyond_all_measure_is_refused_at_once(site: Site) -> None:
     assert time.monotonic() - begun < 2
 
 
-def test_a_dead_session_on_the_row_ends_a_call_in_time_with_an_error_that_says_so(site: Site) -> None:
+def test_a_dead_session_on_the_row_ends_a_call_in_time_with_an_error_that_says_so(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shorten_locks(monkeypatch)
     site.insert_row("plan/p1", "gone")
     with lockwatch.connect(site.url) as service, site.raw() as run:
         run("BEGIN" if site.is_server else "BEGIN IMMEDIATE")
@@ -192,7 +196,7 @@ def test_a_dead_session_on_the_row_ends_a_call_in_time_with_an_error_that_says_s
         begun = time.monotonic()
         with pytest.raises(lockwatch.DatabaseBusyError, match="keeps the"):
             service.acquire("plan", "p1", "a")
-        assert time.monotonic() - begun < 8
+        assert time.monotonic() - begun < LOCK_SECS + SLACK_SECS
         run("ROLLBACK")
         assert service.acquire("plan", "p1", "a").owner_id == "a"
 

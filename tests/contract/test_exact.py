@@ -62,8 +62,8 @@ def test_a_lease_that_cannot_be_read_is_released_only_by_a_person(service: LockS
 
 def test_batches_of_many_chunks_report_each(service: LockService, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lockwatch.core.exact.CHUNK_SIZE", 3)
-    for number in range(10):
-        site.insert_row(f"plan/p{number}", "a", site.text(600) if number == 4 else "2001-01-01T00:00:00Z")
+    live = site.text(600)
+    site.insert_rows({f"plan/p{number}": live if number == 4 else "2001-01-01T00:00:00Z" for number in range(10)})
     outcomes = service.purge_exact(service.snapshot().locks)
     assert [outcome.kind for outcome in outcomes].count(OutcomeKind.DONE) == 9
     assert outcomes[4].kind is OutcomeKind.NOT_EXPIRED

@@ -9,12 +9,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
 import lockwatch
 from lockwatch import LockService, LossReason
 from lockwatch.core.table import LockTable
+from lockwatch.core.timestamps import utc_now
 from tests.contract.sites import Site
 from tests.support import ROOT
 
@@ -46,8 +48,9 @@ def test_the_heartbeat_tells_of_a_takeover_and_renews_no_stranger(
 ) -> None:
     with pytest.raises(lockwatch.LockExpiredError) as told:
         with service.hold("plan", "p1", "a", ttl_seconds=5, heartbeat_seconds=BEAT) as lease:
-            site.execute("DELETE FROM locks")
-            taken = other.acquire("plan", "p1", "b")
+            # in one step: no heartbeat is to find the lease gone and not yet taken
+            site.execute("UPDATE locks SET id = id + 1000, owner_id = 'b', expires_at = ?", site.text(60))
+            taken = other.get("plan", "p1")
             assert lease.lost.wait(PATIENCE_SECS)
             assert lease.lost_reason is not None
             assert (lease.lost_reason.reason, lease.lost_reason.holder) == (LossReason.TAKEN_OVER, taken)
@@ -145,6 +148,23 @@ def test_a_waiter_gives_up_in_time_and_inserts_nothing(service: LockService, oth
         other.acquire("plan", "p1", "b", wait_seconds=0.5)
     assert 0.5 <= time.monotonic() - begun < 1.5
     assert site.rows() == before
+
+
+def test_a_wall_clock_that_is_set_back_prolongs_no_wait(
+    other: LockService, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other.acquire("plan", "p1", "a", 60)
+    real, back = time.time, [0.0]
+    monkeypatch.setattr(time, "time", lambda: real() - back[0])
+    with lockwatch.connect(site.url, clock=lambda: utc_now() - timedelta(seconds=back[0])) as service:
+        setting = threading.Timer(0.3, back.__setitem__, (0, 3600.0))
+        setting.start()
+        begun = time.monotonic()
+        with pytest.raises(lockwatch.LockConflictError):
+            service.acquire("plan", "p1", "b", wait_seconds=1)
+        assert 1 <= time.monotonic() - begun < 2
+        setting.join()
+    assert back == [3600.0]
 
 
 def test_closing_the_service_ends_a_wait_at_once(service: LockService, other: LockService, site: Site) -> None:
