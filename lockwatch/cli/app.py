@@ -1,4 +1,4 @@
-"""The verbs together, and what a failure of any of them looks like."""
+"""The dashboard's flags, and what a failure of it or of any verb looks like."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Annotated, Final
 import typer
 from typer.main import get_command
 
-from lockwatch.cli import databases, plans, running, settling, upgrading, watching
 from lockwatch.cli.answers import complain, say
 from lockwatch.cli.given import Given
+from lockwatch.cli.late import LateVerbs
 from lockwatch.cli.options import (
     AskPasswordOption,
     DatabaseOption,
@@ -25,7 +25,6 @@ from lockwatch.cli.options import (
     TypeFilterOption,
 )
 from lockwatch.cli.screen import watch
-from lockwatch.cli.values import sparing
 from lockwatch.core.errors import LockwatchError
 from lockwatch.version import __version__
 
@@ -33,16 +32,11 @@ _USER_AND_PASSWORD: Final = re.compile(r"(?<=://)\S*@")
 
 app = typer.Typer(
     name="lockwatch",
+    cls=LateVerbs,
     rich_markup_mode=None,  # what people type and what tables hold is never markup
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-watching.add_verbs(app)
-settling.add_verbs(app)
-running.add_verbs(app)
-databases.add_verbs(app)
-app.add_typer(plans.app, name="plans")
-app.add_typer(upgrading.app, name="db")
 
 
 def _show_version(wanted: bool) -> None:
@@ -96,7 +90,7 @@ def lockwatch(
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a verb and give its exit code; what fails is told in one line on stderr."""
     try:
-        code = sparing(get_command(app)).main(args=arguments, prog_name="lockwatch", standalone_mode=False)
+        code = get_command(app).main(args=arguments, prog_name="lockwatch", standalone_mode=False)
     except LockwatchError as error:
         complain(str(error))
         return error.exit_code

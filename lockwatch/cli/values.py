@@ -11,16 +11,21 @@ C = TypeVar("C", bound=Any)
 
 def sparing(command: C) -> C:
     """The same command, and all below it, which coerce no value that is of its type already, or not there."""
-    command.get_params = partial(_parameters, command.get_params)
+    command.get_params = partial(_sparing, command.get_params)
     for below in getattr(command, "commands", {}).values():
         sparing(below)
     return command
 
 
-def _parameters(get_params: Callable[[Any], list[Any]], ctx: Any) -> list[Any]:
-    parameters = get_params(ctx)
+def spare(parameters: list[Any]) -> None:
+    """Have a command's parameters coerce no value that is of its type already, or not there."""
     for parameter in parameters:
         parameter.process_value = partial(_processed, parameter)
+
+
+def _sparing(get_params: Callable[[Any], list[Any]], ctx: Any) -> list[Any]:
+    parameters = get_params(ctx)
+    spare(parameters)
     return parameters
 
 

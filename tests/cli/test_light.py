@@ -6,6 +6,7 @@ import pytest
 
 import lockwatch
 from tests.cli.running import Answer, spawn
+from tests.tui.terminal import terminal
 
 WITHOUT = """
 import sys
@@ -60,10 +61,11 @@ def test_text_and_what_was_not_given_need_no_coercion(held: str, call: str) -> N
     assert (answer.code, answer.err) == (0, "")
 
 
-def test_the_dashboard_needs_none_either(url: str) -> None:
-    answer = _without("pydantic", url)
-    assert answer.code == 2
-    assert "terminal" in answer.err
+@pytest.mark.parametrize("module", ["sqlalchemy", "pydantic", "lockwatch.cli.verbs"])
+def test_the_first_frame_of_the_dashboard_over_a_file_needs_none_of_them(held: str, module: str) -> None:
+    program = WITHOUT.format(module=module).replace("sys.argv[1:]", '["--database", sys.argv[1]]')
+    with terminal(held, program=program) as opened:
+        opened.until(lambda: "plan/p1" in opened.screen())
 
 
 @pytest.mark.parametrize(
