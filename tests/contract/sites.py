@@ -44,6 +44,9 @@ class Site(ABC):
     """The column `id` as other programs declare it whose ids never come back."""
     plain: ClassVar[str]
     """The column `id` of a program that gives it a number itself."""
+    numbers: ClassVar[str]
+    """A table `numbers` with a column `number` that counts up to `{count}`."""
+    name_of_number: ClassVar[str] = "'crowd-' || number"
 
     @contextmanager
     def raw(self) -> Iterator[Callable[..., list[Any]]]:
@@ -98,6 +101,14 @@ class Site(ABC):
         sql = f"INSERT INTO locks (owner_id, resource_type, resource_id, acquired_at, expires_at) VALUES {rows}"
         return [int(number) for (number,) in self.execute(f"{sql} RETURNING id", *chain.from_iterable(cells))]
 
+    def crowd(self, count: int) -> None:
+        """Put many stale rows into the table, by one statement."""
+        self.execute(
+            "INSERT INTO locks (owner_id, resource_type, resource_id, acquired_at, expires_at)"
+            f" SELECT 'gone', 'plan', {self.name_of_number}, ?, ? FROM {self.numbers.format(count=count)}",
+            *(EPOCH, EPOCH),
+        )
+
     def make_table(self, number: str, rest: str = SIX_COLUMNS) -> None:
         """A table `locks` of another program."""
         self.execute(f"CREATE TABLE locks (id {number}, {rest})")
@@ -120,6 +131,10 @@ class SqliteSite(Site):
     is_server: ClassVar = False
     numbered: ClassVar = "INTEGER PRIMARY KEY AUTOINCREMENT"
     plain: ClassVar = "INTEGER PRIMARY KEY"
+    numbers: ClassVar = (
+        "(WITH RECURSIVE up (number) AS (VALUES (1) UNION ALL SELECT number + 1 FROM up WHERE number < {count})"
+        " SELECT number FROM up)"
+    )
 
     def connect(self) -> sqlite3.Connection:
         return sqlite3.connect(
@@ -140,6 +155,7 @@ class PostgresSite(Site):
     kind: ClassVar = "postgres"
     numbered: ClassVar = "SERIAL PRIMARY KEY"
     plain: ClassVar = "INTEGER PRIMARY KEY"
+    numbers: ClassVar = "generate_series(1, {count}) numbers (number)"
 
     def connect(self) -> psycopg.Connection[Any]:
         return psycopg.connect(self.url, autocommit=True)
@@ -160,6 +176,8 @@ class MysqlSite(Site):
     kind: ClassVar = "mysql"
     numbered: ClassVar = "INTEGER AUTO_INCREMENT PRIMARY KEY"
     plain: ClassVar = "INTEGER PRIMARY KEY"
+    numbers: ClassVar = "(SELECT seq AS number FROM seq_1_to_{count}) numbers"
+    name_of_number: ClassVar = "CONCAT('crowd-', number)"
 
     def connect(self) -> Any:
         return _connect_mysql(make_url(self.url))

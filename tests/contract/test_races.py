@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
@@ -129,7 +130,7 @@ def test_locking_and_clean_up_never_end_in_a_deadlock(site: Site) -> None:
 
     site.insert_rows({f"plan/p{number}": EPOCH for number in range(20)}, "gone")
     with lockwatch.connect(site.url) as service:
-        _at_once([lambda owner=f"w{n}": work(service, owner) for n in range(8)])  # type: ignore[misc] # a default binds
+        _at_once([partial(work, service, f"w{n}") for n in range(8)])
     assert clashes == []
     assert site.rows() == []
 
@@ -255,14 +256,19 @@ def test_two_first_users_upgrade_once(new_site: Site) -> None:
 def test_many_waiters_have_the_lock_one_after_the_other(site: Site) -> None:
     inside = threading.Semaphore(1)
     clashes: list[int] = []
+    fences: list[int] = []
 
     def work(service: LockService) -> None:
-        with service.hold("plan", "p1", ttl_seconds=30, wait_seconds=20):
+        with service.hold("plan", "p1", ttl_seconds=30, wait_seconds=20) as lease:
             if not inside.acquire(blocking=False):
-                clashes.append(1)
+                clashes.append(lease.fence)
+            fences.append(lease.fence)
+            time.sleep(0.005)
             inside.release()
 
-    with lockwatch.connect(site.url) as service:
-        _at_once([lambda: work(service)] * 8)
+    with lockwatch.connect(site.url) as one, lockwatch.connect(site.url) as two:
+        _at_once([partial(work, service) for service in (one, two) for _ in range(6)])
     assert clashes == []
+    assert len(fences) == 12
+    assert fences == sorted(set(fences))
     assert site.rows() == []

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from statistics import median
+from typing import Final
 
 import pytest
 
@@ -199,6 +201,31 @@ def test_clean_up_takes_the_stale_ones_of_many_pages_and_no_other(
     assert service.count_stale_locks() == 30
     assert service.cleanup_expired() == 30
     assert {row[5] for row in site.rows()} == {live}
+
+
+MANY: Final = 100_000
+
+
+def test_an_acquire_beside_very_many_stale_locks_looks_at_none_of_them(new_site: Site) -> None:
+    lockwatch.upgrade(new_site.url)
+    with lockwatch.connect(new_site.url) as service:
+        alone = _median_seconds(service)
+        new_site.crowd(MANY)
+        assert _median_seconds(service) < 5 * alone, "one that reads them all takes a hundred times as long"
+        assert service.count_stale_locks() == MANY
+
+
+def _median_seconds(service: LockService) -> float:
+    """How long it takes to acquire, to be refused, and to release."""
+    took = []
+    for _ in range(25):
+        begun = time.perf_counter()
+        service.acquire("plan", "p1", "a")
+        with pytest.raises(lockwatch.LockConflictError):
+            service.acquire("plan", "p1", "b")
+        service.release("plan", "p1", "a")
+        took.append(time.perf_counter() - begun)
+    return median(took)
 
 
 def test_an_owner_gives_all_its_locks_back_and_no_other(service: LockService, site: Site) -> None:
