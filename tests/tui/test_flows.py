@@ -385,6 +385,14 @@ async def test_nothing_is_confirmed_on_a_screen_too_small_to_show_it(url: str, s
         assert row(url, "plan/a") is not None
 
 
+async def test_a_dialog_of_twenty_columns_says_how_to_leave_it(service: LockService) -> None:
+    service.acquire("plan", "a", "A", ttl_seconds=60)
+    async with dashboard(service, size=(20, 8)) as running:
+        await running.press("r")
+        await running.until_shown("y release it")
+        await running.until_shown("esc leave it")
+
+
 async def test_lease_identity_is_the_row_not_the_name(service: LockService) -> None:
     first = service.acquire("plan", "a", "A", ttl_seconds=60)
     service.release("plan", "a", "A")

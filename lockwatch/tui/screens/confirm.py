@@ -24,7 +24,7 @@ from lockwatch.tui.rows import bar
 from lockwatch.tui.scene import Scene
 from lockwatch.tui.screens.help import HelpScreen
 from lockwatch.tui.screens.scrolling import steps
-from lockwatch.tui.spans import BLANK, Line, Role, Span, blanks, wrap
+from lockwatch.tui.spans import BLANK, Line, Role, Span, flow, wrap
 from lockwatch.tui.victims import Body, Victims, answers, title
 from lockwatch.tui.widgets.line_view import Lines
 from lockwatch.tui.words import number
@@ -196,8 +196,8 @@ class ConfirmScreen(ModalScreen[None]):
         words = self._remark or (refusal if self.pinned.locks and refusal else "")
         said = [(Span(piece, Role.EXPIRING, strong=True),) for piece in wrap(words, cells) if words]
         yes, no = answers(self.pinned)
-        keys = [*_key("y", yes, Role.STALE, lit=is_quiet and refusal is None), blanks(5)] if yes else []
-        return [BLANK, *said, (*keys, *_key("esc", no, Role.KEY, lit=is_quiet))]
+        keys = [_key("y", yes, Role.STALE, lit=is_quiet and refusal is None)] if yes else []
+        return [BLANK, *said, *flow([*keys, _key("esc", no, Role.KEY, lit=is_quiet)], cells, gap=5)]
 
     def _progress(self) -> Line:
         """That it is under way; how far it is, if it takes long."""
