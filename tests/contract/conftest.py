@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
-from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -14,12 +12,13 @@ import pytest
 import lockwatch
 from tests.contract import sites
 from tests.contract.asking import Asking, AskingPostgres, asking_mysql
+from tests.contract.leftovers import new_name
 from tests.contract.sites import SERVERS_ARE_REQUIRED, MysqlSite, Site
 from tests.faults.servers import running
 
 KINDS: Final = ("sqlite", "postgres", "mysql")
 SERVERS: Final = ("postgres", "mysql")
-_numbers: Final = count()
+_cleared: Final[set[str]] = set()
 
 Make = Callable[[str], Site]
 
@@ -122,7 +121,9 @@ def other(site: Site) -> Iterator[lockwatch.LockService]:
 
 
 def _new(kind: str, folder: Path) -> AbstractContextManager[Site]:
-    name = f"lockwatch_test_{os.getpid()}_{next(_numbers)}"
     if kind == "sqlite":
         return sites.new_sqlite(folder)
-    return sites.new_postgres(name) if kind == "postgres" else sites.new_mysql(name)
+    if kind not in _cleared:
+        _cleared.add(kind)
+        sites.drop_leftovers(kind)
+    return sites.new_postgres(new_name()) if kind == "postgres" else sites.new_mysql(new_name())

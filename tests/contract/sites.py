@@ -19,6 +19,7 @@ import pytest
 from sqlalchemy import URL, make_url
 
 from lockwatch.core.timestamps import to_text
+from tests.contract import leftovers
 
 POSTGRES_URL: Final = os.environ.get("LOCKWATCH_TEST_POSTGRES_URL", "postgresql://postgres@127.0.0.1:5432/postgres")
 MYSQL_URL: Final = os.environ.get("LOCKWATCH_TEST_MYSQL_URL", "mysql://root@127.0.0.1:3306/mysql")
@@ -158,7 +159,7 @@ class PostgresSite(Site):
     numbers: ClassVar = "generate_series(1, {count}) numbers (number)"
 
     def connect(self) -> psycopg.Connection[Any]:
-        return psycopg.connect(self.url, autocommit=True)
+        return psycopg.connect(self.url.replace("+psycopg", "", 1), autocommit=True)  # the library knows no drivers
 
     def now(self) -> datetime:
         ((now,),) = self.execute("SELECT clock_timestamp()")
@@ -202,6 +203,13 @@ def _connect_mysql(url: URL) -> Any:
         charset="utf8mb4",
         autocommit=True,
     )
+
+
+def drop_leftovers(kind: str) -> None:
+    """Drop what earlier runs left behind on a server, if it answers."""
+    made = PostgresSite if kind == "postgres" else MysqlSite
+    with suppress(psycopg.OperationalError, pymysql.err.OperationalError):
+        leftovers.drop(kind, made(POSTGRES_URL if kind == "postgres" else MYSQL_URL).execute)
 
 
 @contextmanager
