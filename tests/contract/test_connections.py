@@ -218,9 +218,9 @@ def test_all_works_behind_a_pooler(pooled: str) -> None:
     with plans.connect(pooled) as planning:
         plan = planning.create("x", project_id="shop")
         assert planning.advance(plan.id).id == plan.id
-    with lockwatch.connect(pooled, read_only=True) as service:
-        with service._tables.look() as table, pytest.raises(lockwatch.DatabaseError, match="cannot be written"):
-            table.end(lock)
+    refusing = pytest.raises(lockwatch.DatabaseError, match="cannot be written")
+    with lockwatch.connect(pooled, read_only=True) as service, service._tables.look() as table, refusing:
+        table.end(lock)
     assert Database.from_url(pooled).is_at_head()
 
 

@@ -114,9 +114,9 @@ def test_who_asks_for_tls_has_it_or_is_told_that_the_server_has_none(site: Site)
     if has_tls.lower() in {"on", "yes"}:
         pytest.skip("the server under test has TLS")
     for option in ENCRYPTED[site.kind]:
-        with lockwatch.connect(f"{site.url}?{option}") as service:
-            with pytest.raises(lockwatch.DatabaseError, match="SSL") as refused:
-                service.acquire("plan", "p1", "a")
+        refusing = pytest.raises(lockwatch.DatabaseError, match="SSL")
+        with lockwatch.connect(f"{site.url}?{option}") as service, refusing as refused:
+            service.acquire("plan", "p1", "a")
         assert len(str(refused.value).splitlines()) == 1
     assert site.rows() == []
 
@@ -151,9 +151,9 @@ def test_a_server_that_is_not_there_is_said_at_once(site: Site) -> None:
         pytest.skip("a file that is not there has its own tests")
     nowhere = make_url(site.url).set(port=1, password="secret")  # noqa: S106 nobody asks for it
     begun = time.monotonic()
-    with lockwatch.connect(nowhere.render_as_string(hide_password=False)) as service:
-        with pytest.raises(lockwatch.DatabaseError, match="cannot be reached") as refused:
-            service.acquire("plan", "p1", "a")
+    refusing = pytest.raises(lockwatch.DatabaseError, match="cannot be reached")
+    with lockwatch.connect(nowhere.render_as_string(hide_password=False)) as service, refusing as refused:
+        service.acquire("plan", "p1", "a")
     assert time.monotonic() - begun < 6
     assert "secret" not in "".join(traceback.format_exception(refused.value))
 
