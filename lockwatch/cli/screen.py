@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 USAGE: Final = 2
 """Exit code of a call that cannot be meant so."""
+GARBAGE_AFTER: Final = 50_000
+"""After how many new objects garbage is looked for: of what is loaded for the first frame, nothing is."""
 
 
 def watch(given: Given) -> int:
@@ -39,6 +42,7 @@ def watch(given: Given) -> int:
     if not can_draw():
         complain("the dashboard needs a terminal to draw on; `lockwatch list` prints the table once")
         return USAGE
+    gc.set_threshold(GARBAGE_AFTER)
     require_theme(theme)
     from lockwatch.tui.look import Look
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lockwatch import settings
+from lockwatch.cli.screen import GARBAGE_AFTER
 from lockwatch.tui.look import Look
 from tests.cli.running import Cli, on_terminal
 from tests.support import path_of
@@ -37,6 +38,12 @@ def _look(*arguments: str) -> str:
     answer = on_terminal(*arguments, code=FAKE, columns=1000)
     assert answer.code == 0
     return answer.out.strip()
+
+
+def test_garbage_is_looked_for_seldom_while_the_first_frame_is_made(url: str) -> None:
+    code = "import gc, lockwatch.tui\nlockwatch.tui.run = lambda *_, **__: print(gc.isenabled(), gc.get_threshold()[0])"
+    answer = on_terminal("--database", url, code=code)
+    assert answer.out.strip() == f"True {GARBAGE_AFTER}"
 
 
 @pytest.mark.parametrize("verb", [[], ["dashboard"]])
