@@ -49,7 +49,7 @@ from lockwatch.core.schema import EXACT, locks
 from lockwatch.core.statements import COLUMNS, Statements
 from lockwatch.core.text import clean
 from lockwatch.core.timestamps import to_text, written
-from lockwatch.core.words import GRANTED, NEW_ROW, ROW, Words, common, compiler, count_of, grant, page
+from lockwatch.core.words import GRANTED, NEW_ROW, ROW, Words, common, compiler, count_of, end_owned, grant, page
 from lockwatch.core.written_form import is_moment, others
 
 LEAST_VERSION: Final = (10, 6)
@@ -94,6 +94,7 @@ def _statements() -> Statements:
     return Statements(
         **common(_WORDS, compiled),
         insert=compiled(insert(locks).from_select(NEW_ROW, granted, include_defaults=False).returning(*GRANTED)),
+        end_owned=compiled(end_owned(_WORDS, judgeable)),
         extend=extend,
         extend_unlocked=f"SET STATEMENT innodb_lock_wait_timeout = 0 FOR {extend}",
         count_expired=compiled(count_of(expired)),

@@ -51,8 +51,8 @@ from lockwatch.core.postgres_errors import lacks, translate
 from lockwatch.core.schema import locks
 from lockwatch.core.statements import COLUMNS, Statements
 from lockwatch.core.timestamps import written
-from lockwatch.core.words import GRANTED, NEW_ROW, ROW, Words, common, compiler, grant, materialized, page
-from lockwatch.core.written_form import has_shape, others
+from lockwatch.core.words import GRANTED, NEW_ROW, ROW, Words, common, compiler, end_owned, grant, materialized, page
+from lockwatch.core.written_form import has_shape, is_moment, others
 
 if TYPE_CHECKING:
     import psycopg
@@ -84,6 +84,7 @@ def _statements() -> Statements:
     return Statements(
         **common(_WORDS, compiled),
         insert=compiled(_insertion()),
+        end_owned=compiled(end_owned(_WORDS, is_moment("~"))),
         extend=compiled(_extension()),
         extend_unlocked=compiled(
             _extension().where(

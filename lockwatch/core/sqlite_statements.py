@@ -54,6 +54,12 @@ WHERE locks.id = :lock AND coalesce(CAST(locks.owner_id AS TEXT), '') = CAST(:ow
 AND coalesce(CAST(locks.expires_at AS TEXT), '') = CAST(:expires AS TEXT)
 RETURNING lockwatch_now()
 """,
+    end_owned="""
+DELETE FROM locks
+WHERE locks.resource_type = :type AND locks.resource_id = :resource AND locks.owner_id = :owner
+AND typeof(locks.id) = 'integer' AND lockwatch_utc(CAST(locks.expires_at AS BLOB)) IS NOT NULL
+RETURNING lockwatch_utc(CAST(locks.expires_at AS BLOB)), lockwatch_now()
+""",
     extend=_EXTEND,
     extend_unlocked=_EXTEND,
     next_page="""

@@ -41,6 +41,8 @@ class Statements:
     """The whole table, ordered by id."""
     end: str
     """That very row, deleted if it is still as it was read; the moment of its end if so."""
+    end_owned: str
+    """The row of a resource, deleted if it is its `owner`'s and its expiry can be judged: that, and the moment."""
     extend: str
     """A later expiry for that very row, if it is as it was read and still live: the new expiry.
 

@@ -169,6 +169,15 @@ class LockTable:
         rows = self.connection.rows(self._sql.end, _very_row(lock))
         return written(rows[0][0]) if rows else None
 
+    def end_owned(self, key: Key, owner_id: str) -> bool | None:
+        """Delete the owner's row: whether it was live; None if there is none whose expiry can be judged at once."""
+        named = {"type": key.resource_type, "resource": key.resource_id, "owner": owner_id}
+        rows = self.connection.rows(self._sql.end_owned, named)
+        if not rows:
+            return None
+        expires, ended_at = rows[0]
+        return written(ended_at) < written(expires)
+
     def could_hold(self, lock: Lock) -> bool:
         """Whether there can be such a row: a lock that was made by hand may have what no column takes."""
         return self._may_be_stored(lock.id, lock.owner_id, lock.expires_text)

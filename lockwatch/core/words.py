@@ -96,6 +96,12 @@ def end(words: Words) -> ReturningDelete[Any]:
     return delete(locks).where(words.very_row).returning(words.now)
 
 
+def end_owned(words: Words, judged: ColumnElement[bool]) -> ReturningDelete[Any]:
+    """The owner's row of a resource, deleted if its expiry is judged so."""
+    is_owners = words.equals(locks.c.owner_id, "owner")
+    return delete(locks).where(words.of_resource, is_owners, judged).returning(locks.c.expires_at, words.now)
+
+
 def page() -> ColumnElement[bool]:
     """Whether a row is of the page `after` to `last`."""
     return and_(locks.c.id > bindparam("after"), locks.c.id <= bindparam("last"))

@@ -163,6 +163,16 @@ def test_a_holder_paused_before_its_release_frees_no_stranger(
     service: LockService, site: Site, monkeypatch: pytest.MonkeyPatch, take_over: Callable[[], lockwatch.Lock]
 ) -> None:
     service.acquire("plan", "p1", "a")
+    _between(monkeypatch, "end_owned", take_over)
+    assert service.release("plan", "p1", "a") is False
+    assert [row[1] for row in site.rows()] == ["b"]
+
+
+def test_nor_does_one_whose_expiry_must_be_read_before(
+    service: LockService, site: Site, monkeypatch: pytest.MonkeyPatch, take_over: Callable[[], lockwatch.Lock]
+) -> None:
+    service.acquire("plan", "p1", "a")
+    monkeypatch.setattr(LockTable, "end_owned", lambda *_: None)
     _between(monkeypatch, "end", take_over)
     assert service.release("plan", "p1", "a") is False
     assert [row[1] for row in site.rows()] == ["b"]
@@ -183,7 +193,7 @@ def test_a_release_of_a_lease_that_is_renewed_meanwhile_is_a_release(
     service: LockService, other: LockService, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service.acquire("plan", "p1", "a", 60)
-    _between(monkeypatch, "end", lambda: other.renew("plan", "p1", "a", 600))
+    _between(monkeypatch, "end_owned", lambda: other.renew("plan", "p1", "a", 600))
     assert service.release("plan", "p1", "a") is True
     assert site.rows() == []
 
