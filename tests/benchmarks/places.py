@@ -24,9 +24,9 @@ from tests.contract.sites import Site
 Run: TypeAlias = Callable[[str, Mapping[str, object]], Sequence[Any]]
 """Runs one statement on a driver's connection: its rows."""
 
-LIVE: Final = "2999-01-01T00:00:00."
-STALE: Final = "2020-01-01T00:00:00."
-"""How the expiries begin of the many rows that `fill` makes. No two are alike: among real ones few are."""
+LIVE: Final = "2999-01-01 00:00:00"
+STALE: Final = "2020-01-01 00:00:00"
+"""After which the many rows expire that `fill` makes, one a second. No two times are alike: among real ones few are."""
 
 _numbers: Final = count()
 
@@ -45,7 +45,7 @@ class Place:
     make: Callable[[str], AbstractContextManager[Site]]
     """Makes a database of that name, if it needs one."""
     rows: str
-    """Inserts 100,000 locks whose expiries begin with a parameter."""
+    """Inserts 100,000 locks that expire one after the other, from a moment on that is a parameter."""
     to_rest: str | None = None
     """What the database is told once much has changed."""
     ready: Callable[[Any], object] = id
@@ -85,9 +85,9 @@ class Place:
 
             yield run
 
-    def fill(self, site: Site, expiry: str) -> None:
-        """Put 100,000 locks into it whose expiries begin so, and let it come to rest."""
-        site.execute(self.rows, expiry)
+    def fill(self, site: Site, begin: str) -> None:
+        """Put 100,000 locks into it that expire from then on, and let it come to rest."""
+        site.execute(self.rows, begin)
         if self.to_rest is not None:
             site.execute(self.to_rest)
 
@@ -106,7 +106,9 @@ SQLITE: Final = Place(
     rows="""
 WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000)
 INSERT INTO locks (owner_id, resource_type, resource_id, acquired_at, expires_at)
-SELECT 'w' || n, 'plan', 'p-' || n, '2019-12-31T00:00:00.000000Z', ? || substr('00000' || n, -6) || 'Z' FROM numbers
+SELECT 'w' || n, 'plan', 'p-' || n, '2019-12-31T00:00:00.000000Z',
+  strftime('%Y-%m-%dT%H:%M:%S', ?, n || ' seconds') || printf('.%06dZ', n)
+FROM numbers
 """,
     ready=lambda connection: prepare(connection, utc_now),
 )
@@ -117,7 +119,8 @@ POSTGRES: Final = Place(
     make=sites.new_postgres,
     rows="""
 INSERT INTO locks (owner_id, resource_type, resource_id, acquired_at, expires_at)
-SELECT 'w' || n, 'plan', 'p-' || n, '2019-12-31T00:00:00.000000Z', ? || lpad(n::text, 6, '0') || 'Z'
+SELECT 'w' || n, 'plan', 'p-' || n, '2019-12-31T00:00:00.000000Z',
+  to_char(?::timestamp + n * interval '1.000001 second', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
 FROM generate_series(1, 100000) n
 """,
     to_rest="VACUUM ANALYZE locks",
@@ -130,7 +133,7 @@ MARIADB: Final = Place(
     rows="""
 INSERT INTO locks (owner_id, resource_type, resource_id, acquired_at, expires_at)
 SELECT CONCAT('w', seq), 'plan', CONCAT('p-', seq), '2019-12-31T00:00:00.000000Z',
-  CONCAT(?, LPAD(seq, 6, '0'), 'Z')
+  DATE_FORMAT(TIMESTAMPADD(MICROSECOND, seq * 1000001, ?), '%%Y-%%m-%%dT%%H:%%i:%%s.%%fZ')
 FROM seq_1_to_100000
 """,
     to_rest="ANALYZE TABLE locks",

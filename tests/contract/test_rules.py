@@ -170,7 +170,15 @@ def test_any_iso_text_is_expired_after_it(service: LockService, site: Site, form
     assert [row[1] for row in site.rows()] == ["b"]
 
 
-UNREADABLE = ("soon", "", "0000-01-01T00:00:00.000000Z", "2001-02-30T00:00:00.000000Z", "2001-13-01T00:00:00.000000Z")
+UNREADABLE = (
+    "soon",
+    "",
+    "0000-01-01T00:00:00.000000Z",
+    "2001-02-30T00:00:00.000000Z",
+    "2001-13-01T00:00:00.000000Z",
+    "2001-02-03T04:05:60.000000Z",
+    "2001-02-03T04:05:06.00 000Z",
+)
 
 
 @pytest.mark.parametrize("text", UNREADABLE)
