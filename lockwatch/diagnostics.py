@@ -51,11 +51,13 @@ def examine(
     Raises:
         ValidationError: the URL breaks a rule.
     """
+    database = locate(url, password)
     try:
-        read_only = read_only or locate(url, password).why_unwritable() or False
-        database = locate(url, password) if read_only else open_database(url, password)
+        read_only = read_only or database.why_unwritable() or False
+        if not read_only:
+            open_database(url, password)
     except DatabaseError as error:
-        return [Check(name="Database", status=Status.FAILURE, message=str(error))]
+        return [_unusable(database, error)]
     with connect(url, read_only=read_only, password=password) as service:
         return checks_of(database, service, here)
 
@@ -104,15 +106,14 @@ def report(checks: Sequence[Check]) -> list[str]:
 
 def check_database(database: Database) -> Check:
     """Can it be reached, and how fast?"""
-    name = "Database"
     begun = time.perf_counter()
     try:
         database.identity()
         database.revision()
     except DatabaseError as error:
-        return Check(name=name, status=Status.FAILURE, message=str(error))
+        return _unusable(database, error)
     took = (time.perf_counter() - begun) * 1000
-    return Check(name=name, status=Status.OK, message=f"{database.name} answers in {took:.0f} ms")
+    return Check(name="Database", status=Status.OK, message=f"{database.name} answers in {took:.0f} ms")
 
 
 def check_schema(revision: str | None) -> Check:
@@ -185,6 +186,12 @@ def check_abandoned_plans(runs: Sequence[PlanRun]) -> Check:
     told = [f"{clean(run.plan_id)} of {clean(run.owner_id)} (fence {run.fence})" for run in runs]
     hint = "`lockwatch plans recover` makes them errored, so that they can be retried"
     return _check_none(_ABANDONED, told, "processing, but left by who worked on them", hint)
+
+
+def _unusable(database: Database, error: DatabaseError) -> Check:
+    words = str(error)
+    message = words if database.name in words else f"{database.name}: {words}"
+    return Check(name="Database", status=Status.FAILURE, message=message)
 
 
 def _check_none(name: str, found: Sequence[str], what: str, hint: str) -> Check:

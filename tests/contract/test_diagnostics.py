@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import make_url
 
 import lockwatch
+from lockwatch import mariadb_database, postgres_database
 from lockwatch.core.timestamps import utc_now
 from lockwatch.diagnostics import Status, examine
 from tests.contract.sites import Site
@@ -49,3 +50,37 @@ def test_another_programs_table_is_a_warning(new_site: Site) -> None:
     assert checks["Schema"].status is Status.WARNING
     assert lockwatch.upgrade(new_site.url)
     assert {check.name: check for check in examine(new_site.url)}["Schema"].status is Status.OK
+
+
+def test_a_server_that_cannot_be_reached_is_named_and_nothing_else_is_asked(served: Site) -> None:
+    url = make_url(served.url).set(port=1)
+    (check,) = examine(url.render_as_string(hide_password=False))
+    assert (check.name, check.status) == ("Database", Status.FAILURE)
+    assert check.message.startswith(f"{url.database}@127.0.0.1:1: the database cannot be reached (")
+
+
+@pytest.mark.parametrize(
+    ("live", "dead", "is_bloated"), [(0, 10_000, False), (0, 10_001, True), (10_001, 10_001, False)]
+)
+def test_a_table_with_many_more_dead_rows_than_live_ones_is_bloated(live: int, dead: int, is_bloated: bool) -> None:
+    condition = postgres_database._bloat((live, dead, 2**20))
+    assert condition.message == f"the table `locks` has {live} live and {dead} dead rows in 1024 KiB"
+    assert (condition.hint is not None) is is_bloated
+
+
+@pytest.mark.parametrize(
+    ("used", "free", "is_bloated"), [(0, 100 * 2**20, False), (0, 101 * 2**20, True), (2**30, 2**29, False)]
+)
+def test_a_table_with_much_more_free_than_used_is_bloated(used: int, free: int, is_bloated: bool) -> None:
+    assert (mariadb_database._bloat((used, free)).hint is not None) is is_bloated
+
+
+def test_names_that_a_collation_takes_for_one_another_are_a_warning(new_site: Site) -> None:
+    if new_site.kind != "mysql":
+        pytest.skip("only MariaDB's columns have collations that take one name for another by default")
+    new_site.make_table(new_site.numbered)
+    check = {check.name: check for check in examine(new_site.url)}["Collation"]
+    assert check.status is Status.WARNING
+    assert check.message.startswith("latin1_swedish_ci: names that differ by case")
+    lockwatch.upgrade(new_site.url)
+    assert {check.name: check for check in examine(new_site.url)}["Collation"].status is Status.OK
