@@ -8,8 +8,6 @@ from typing import Any, TypeAlias
 
 from typer.core import TyperGroup
 
-from lockwatch.cli.values import spare
-
 Verbs: TypeAlias = MutableMapping[str, Any]
 
 
@@ -30,9 +28,3 @@ class LateVerbs(TyperGroup):
     @commands.setter
     def commands(self, _none: Verbs) -> None:
         """Typer knows of none when it makes the group."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Its flags, which coerce nothing without need."""
-        parameters = super().get_params(ctx)
-        spare(parameters)
-        return parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -10,6 +11,14 @@ import typer
 from lockwatch.cli.completing import complete_databases, complete_themes
 from lockwatch.config import MAX_INTERVAL_SECS, MIN_INTERVAL_SECS
 from lockwatch.core.model import MAX_LOCK_TTL_SECS, MIN_LOCK_TTL_SECS
+
+
+def a_number(value: float | None) -> float | None:
+    """The value of a flag, unless it is not a number, which is in every range."""
+    if value is not None and math.isnan(value):
+        raise typer.BadParameter("nan is not a number of seconds")
+    return value
+
 
 DatabaseOption: TypeAlias = Annotated[
     str | None,
@@ -51,6 +60,7 @@ IntervalOption: TypeAlias = Annotated[
         "--interval",
         metavar="SECONDS",
         min=MIN_INTERVAL_SECS,
+        callback=a_number,
         max=MAX_INTERVAL_SECS,
         help="How often the dashboard looks. Without it $LOCKWATCH_INTERVAL, config.toml, then 1.",
     ),

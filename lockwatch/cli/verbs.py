@@ -9,7 +9,6 @@ import typer
 from typer.main import get_group
 
 from lockwatch.cli import databases, plans, running, settling, upgrading, watching
-from lockwatch.cli.values import sparing
 
 app = typer.Typer(rich_markup_mode=None)
 watching.add_verbs(app)
@@ -22,4 +21,4 @@ app.add_typer(upgrading.app, name="db")
 
 def make() -> MutableMapping[str, Any]:
     """Every verb by its name."""
-    return sparing(get_group(app)).commands
+    return get_group(app).commands

@@ -22,6 +22,7 @@ from lockwatch.cli.options import (
     ResourceArgument,
     ThemeOption,
     TypeFilterOption,
+    a_number,
 )
 from lockwatch.cli.screen import require_theme, watch
 
@@ -125,7 +126,15 @@ def demo(
         int, typer.Option("--workers", metavar="N", min=5, max=64, help="Processes that lock, 5 to 64.")
     ] = 8,
     seconds: Annotated[
-        float, typer.Option("--seconds", metavar="S", min=1, max=3600, help="How long it runs without a terminal.")
+        float,
+        typer.Option(
+            "--seconds",
+            metavar="S",
+            min=1,
+            max=3600,
+            callback=a_number,
+            help="How long it runs without a terminal.",
+        ),
     ] = 15.0,
     interval: IntervalOption = None,
     theme: ThemeOption = None,
