@@ -126,9 +126,10 @@ def _other(part: Callable[[Display], object]) -> Callable[[Display, Display], bo
     return lambda before, after: part(before) != part(after)
 
 
-def _under_cursor(display: Display) -> str:
-    """The resource under the cursor, which stands before its owner."""
-    return next((found[0] for line in display if "▸" in line and (found := _RESOURCE.search(line))), "")
+def _under_cursor(display: Display) -> tuple[int, str]:
+    """The line under the cursor and its resource: a lease that went and its successor have the same one."""
+    lines = enumerate(display)
+    return next(((y, found[0]) for y, line in lines if "▸" in line and (found := _RESOURCE.search(line))), (-1, ""))
 
 
 def _has_rows(display: Display) -> bool:

@@ -136,7 +136,8 @@ def program(arguments: Sequence[str]) -> Iterator[Pty]:
     master, slave = pty.openpty()
     set_size(slave, COLUMNS, LINES)
     environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
-    environment.pop("NO_COLOR", None)
+    for name in ("NO_COLOR", "PYTHONDONTWRITEBYTECODE"):  # what is installed has its bytecode beside it
+        environment.pop(name, None)
     process = subprocess.Popen(
         arguments, stdin=slave, stdout=slave, stderr=slave, cwd=ROOT, env=environment, start_new_session=True
     )
