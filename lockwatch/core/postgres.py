@@ -92,7 +92,7 @@ def _statements() -> Statements:
             )
         ),
         # To judge each time by a regular expression costs several times the DELETE. What has the shape of a time is
-        # deleted if all times of that snapshot, to ten seconds, turn out to be such.
+        # deleted if all times of that snapshot, of which many are alike, turn out to be such.
         count_expired=compiled(_tally(locks.c.expires_at).where(expired)),
         one_snapshot="SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
         expired_times=compiled(_tally(locks.c.expires_at).where(page(), expired)),
@@ -103,13 +103,8 @@ def _statements() -> Statements:
 
 
 def _tally(expiry: ColumnElement[str]) -> Select[Any]:
-    """How many there are of each time: any digit after the tens of seconds is right, so a nought stands for it."""
-    digits: ColumnElement[str] = literal_column("'123456789'")
-    noughts: ColumnElement[str] = literal_column("'000000000'")
-    to_ten_seconds = func.left(expiry, literal_column("18"), type_=String)
-    rest = func.translate(func.substr(expiry, literal_column("19")), digits, noughts, type_=String)
-    cells: list[ColumnElement[Any]] = [(to_ten_seconds + rest).label("expiry"), func.count()]
-    return select(*cells).group_by(literal_column("expiry"))
+    cells: list[ColumnElement[Any]] = [expiry, func.count()]
+    return select(*cells).group_by(expiry)
 
 
 def _insertion() -> Any:
