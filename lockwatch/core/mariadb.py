@@ -50,7 +50,7 @@ from lockwatch.core.statements import COLUMNS, Statements
 from lockwatch.core.text import clean
 from lockwatch.core.timestamps import to_text, written
 from lockwatch.core.words import GRANTED, NEW_ROW, ROW, Words, common, compiler, count_of, end_owned, grant, page
-from lockwatch.core.written_form import is_moment, others
+from lockwatch.core.written_form import has_shape, is_moment, others
 
 LEAST_VERSION: Final = (10, 6)
 
@@ -98,8 +98,9 @@ def _statements() -> Statements:
         extend=extend,
         extend_unlocked=f"SET STATEMENT innodb_lock_wait_timeout = 0 FOR {extend}",
         count_expired=compiled(count_of(expired)),
-        # A DELETE waits for every row that it looks at; so it is told which ones, by a look that waits for none.
-        expired_ids=compiled(select(locks.c.id).where(page(), expired)),
+        # A DELETE waits for every row that it looks at; so it is told which ones, by a look that waits for none. It
+        # judges them itself: to do that twice would take longer than the rest.
+        expired_ids=compiled(select(locks.c.id).where(page(), locks.c.expires_at <= _given("now"), has_shape())),
         delete_expired=compiled(delete(locks).where(listed, expired)),
         maybe_expired=compiled(select(*ROW).where(listed, expired)),
         unjudged=compiled(others(judgeable)),
