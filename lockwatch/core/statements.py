@@ -59,7 +59,7 @@ class Statements:
     expired_ids: str | None = None
     """The `ids` that `delete_expired` is to be told, where it cannot be left to find them."""
     expired_times: str | None = None
-    """As of `count_expired`, what `delete_expired` would delete: to be judged first, in `one_snapshot`."""
+    """The expiries of what `delete_expired` would delete, a line each, or NULL: to be judged in `one_snapshot`."""
     one_snapshot: str | None = None
     """Has the rest of a transaction see what its first statement sees, or fail."""
     maybe_expired: str | None = None

@@ -11,7 +11,7 @@ from typing import Final
 from lockwatch.core.connection import Connection
 from lockwatch.core.errors import DatabaseBusyError, TakenError
 from lockwatch.core.model import Key, Lock, Row
-from lockwatch.core.timestamps import from_text, to_text, written
+from lockwatch.core.timestamps import from_text, name_moments, to_text, written
 
 PAGE_SIZE: Final = 5000
 """How many rows a clean-up looks at in one transaction: others wait for no longer than that takes."""
@@ -127,7 +127,10 @@ class LockTable:
 
     def _delete_if_readable(self, page: dict[str, object]) -> int:
         self.connection.do(str(self._sql.one_snapshot))
-        if not all(map(_is_moment, self.connection.rows(str(self._sql.expired_times), page))):
+        ((lines,),) = self.connection.rows(str(self._sql.expired_times), page)
+        if lines is None:
+            return 0
+        if not name_moments(lines.split("\n")):
             raise _UnreadableError
         return self.connection.changes(self._sql.delete_expired, page)
 

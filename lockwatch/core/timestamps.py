@@ -8,6 +8,7 @@ tables written by other programs exist.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -46,6 +47,16 @@ def written(text: str) -> datetime:
         ValueError: it is in another form.
     """
     return datetime.fromisoformat(text)
+
+
+def name_moments(texts: Iterable[str]) -> bool:
+    """Whether each of the texts, which have the shape of the written form, names a moment."""
+    try:
+        for _ in map(datetime.fromisoformat, texts):
+            pass
+    except ValueError:
+        return False
+    return True
 
 
 def from_text(text: str) -> datetime | None:
