@@ -98,7 +98,7 @@ def _redis(_site: Site) -> Iterator[Cycle]:
 
 @contextmanager
 def _diskcache(site: Site) -> Iterator[Cycle]:
-    import diskcache  # type: ignore[import-untyped] # late: it may not be installed; it has no types
+    import diskcache
 
     with diskcache.Cache(f"{make_url(site.url).database}.cache") as cache:
         yield _by_turns(diskcache.Lock(cache, "p1", expire=TTL_SECS))
@@ -106,7 +106,7 @@ def _diskcache(site: Site) -> Iterator[Cycle]:
 
 @contextmanager
 def _pals(site: Site) -> Iterator[Cycle]:
-    import pals  # type: ignore[import-untyped] # late: it may not be installed; it has no types
+    import pals
 
     locker = pals.Locker("lockwatch", create_engine_callable=lambda: create_engine(_with_driver(site, "psycopg")))
     try:
