@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from lockwatch.cells import fit, width
 from lockwatch.core.text import clean, duration
 from lockwatch.tui.editor import Editor
 from lockwatch.tui.freshness import SKEW_SECS, Link
-from lockwatch.tui.rows import ROLES, arrow
+from lockwatch.tui.rows import GLYPHS, ROLES, arrow
 from lockwatch.tui.scene import Scene
 from lockwatch.tui.spans import LABELS, Line, Role, Span, apart, blanks, crop, muted, width_of
 from lockwatch.tui.wish import Standing
@@ -17,26 +18,41 @@ from lockwatch.tui.words import number, plural
 _TOOK_MS: Final = (10, 30, 100, 300, 1000)
 """The steps in which a poll's own time is told, in milliseconds."""
 _LEAST_NAME: Final = 24
-"""So many cells of the name are worth more than counts."""
+"""So many cells of the name are worth more than how many locks are held."""
+_LEAST_TAIL: Final = 8
+"""So many cells of its end are worth more than words for what is urgent."""
+_LEAST_LEGIBLE: Final = 4
+_ALWAYS: Final = (Standing.HELD, Standing.EXPIRING, Standing.STALE)
+"""Of these it is worth a word that there are none."""
+_FOR_A_PERSON: Final = (Standing.STALE, Standing.UNREADABLE)
+_URGENT: Final = (Standing.EXPIRING, Standing.LATE, *_FOR_A_PERSON)
 
 
 def header(scene: Scene, cells: int) -> Line:
-    """Label, database, counts and freshness; the counts give way on a narrow screen, and then the name."""
-    freshness = _freshness(scene)
-    counts = _counts(scene)
-    label = label_of(scene)
-    least = min(width(scene.look.name), _LEAST_NAME) + 2 + width_of(label)
-    choices: list[Line] = [
-        (*counts, *freshness, *_pace(scene, took=True)),
-        (*counts, *freshness, *_pace(scene)),
-        (*counts, *freshness),
-        (*_counts(scene, only_urgent=True), *freshness),
-        freshness,
-        _freshness(scene, short=True),
+    """Label, database, counts and freshness. The name gives way to what is urgent, which is told in signs at last."""
+    label, name = label_of(scene), scene.look.name
+    room = cells - width_of(label) - 3
+    right = _right(scene, room, whole=min(width(name), _LEAST_NAME), tail=min(width(name), _LEAST_TAIL))
+    return apart((blanks(1), *label, *_name(name, room - width_of(right))), (*right, blanks(1)), cells)
+
+
+def _right(scene: Scene, room: int, *, whole: int, tail: int) -> Line:
+    """As many counts, and as much of the freshness, as leave the name the cells that it is worth beside them."""
+    freshness, age = _freshness(scene), _freshness(scene, short=True)
+    counts = _counts(scene, tuple(Standing), always=_ALWAYS)
+    urgent, signs = _counts(scene, _URGENT), _signs(scene, _URGENT)
+    choices: list[tuple[int, Line]] = [
+        (whole, (*counts, *freshness, *_pace(scene, took=True))),
+        (whole, (*counts, *freshness, *_pace(scene))),
+        (whole, (*counts, *freshness)),
+        (whole, (*urgent, *freshness)),
+        (tail, (*urgent, *freshness)),
+        (tail, (*signs, *freshness)),
+        (tail, (*signs, *age)),
+        (0, (*signs, *age)),
+        (0, (*_signs(scene, _FOR_A_PERSON), *age)),
     ]
-    right = next((line for line in choices if width_of(line) + least + 1 <= cells), choices[-1])
-    room = cells - width_of(right) - width_of(label) - 3
-    return apart((blanks(1), *label, *_name(scene.look.name, room)), (*right, blanks(1)), cells)
+    return next((line for least, line in choices if least + width_of(line) <= room), age)
 
 
 def label_of(scene: Scene) -> Line:
@@ -107,9 +123,9 @@ def _freshness(scene: Scene, *, short: bool = False) -> Line:
     has_data = scene.freshness.polled is not None
     match scene.link():
         case Link.LIVE:
-            return (Span("● live", Role.HELD), Span(f" {age}", Role.DIM))
+            return (Span("●" if short else "● live", Role.HELD), Span(f" {age}", Role.DIM))
         case Link.CONNECTING:
-            return (Span("○ connecting", Role.EXPIRING), Span(f" {age}", Role.DIM))
+            return (Span("○" if short else "○ connecting", Role.EXPIRING), Span(f" {age}", Role.DIM))
         case Link.PAUSED:
             old = f" {age}" if short else f" data {age} old"
             return (Span(" PAUSED ", Role.LABEL_YELLOW, strong=True), Span(old, Role.EXPIRING, strong=True))
@@ -126,32 +142,51 @@ def _pace(scene: Scene, *, took: bool = False) -> Line:
     return (Span(every + (f" · {_coarsely(scene.freshness.took)}" if took else ""), Role.FAINT),)
 
 
-def _counts(scene: Scene, *, only_urgent: bool = False) -> Line:
-    now = scene.now()
-    if now is None:
-        return ()
-    counts = scene.board.counts(now)
-    numbers = [
-        (Standing.HELD, counts.held, not only_urgent),
-        (Standing.EXPIRING, counts.expiring, not only_urgent),
-        (Standing.LATE, counts.late, counts.late > 0),
-        (Standing.STALE, counts.stale, True),
-        (Standing.UNREADABLE, counts.unreadable, counts.unreadable > 0),
-    ]
+def _counts(scene: Scene, wanted: Collection[Standing], *, always: Collection[Standing] = ()) -> Line:
+    """How many locks stand so, in words, if there are any; of those that are told always, also if there is none."""
     line: list[Span] = []
-    for state, count, is_shown in numbers:
-        if is_shown:
+    for state, count in _standings(scene).items():
+        if state in wanted and (count or state in always):
             role = ROLES[state] if count else Role.DIM
             line += [Span(number(count), role, strong=True), Span(f" {state}", Role.DIM), blanks(2)]
-    return muted(tuple(line)) if scene.link() is Link.DISCONNECTED else tuple(line)
+    return _as_fresh(scene, tuple(line))
+
+
+def _signs(scene: Scene, wanted: Collection[Standing]) -> Line:
+    """The same in the glyphs of the table, which take the fewest cells."""
+    counts = [(state, count) for state, count in _standings(scene).items() if count and state in wanted]
+    signs = tuple(Span(f"{GLYPHS[state]}{number(count)} ", ROLES[state], strong=True) for state, count in counts)
+    return _as_fresh(scene, (*signs, blanks(1)) if signs else ())
+
+
+def _standings(scene: Scene) -> dict[Standing, int]:
+    """How many locks stand how, as it is told from left to right; nothing before the first answer."""
+    now = scene.now()
+    if now is None:
+        return {}
+    counts = scene.board.counts(now)
+    return {
+        Standing.HELD: counts.held,
+        Standing.EXPIRING: counts.expiring,
+        Standing.LATE: counts.late,
+        Standing.STALE: counts.stale,
+        Standing.UNREADABLE: counts.unreadable,
+    }
+
+
+def _as_fresh(scene: Scene, counts: Line) -> Line:
+    """Counts that may be old call nobody."""
+    return muted(counts) if scene.link() is Link.DISCONNECTED else counts
 
 
 def _name(name: str, room: int) -> Line:
-    """If it is a path its folder is dim, and gives way."""
+    """If it is a path its folder is dim, and gives way. So few cells that they tell nothing are left empty."""
+    if room < _LEAST_LEGIBLE:
+        return ()
     folder, slash, base = name.rpartition("/")
     if not base:
-        return (Span(fit(name, max(0, room)), strong=True),)
-    kept = fit(base, max(0, room))
+        return (Span(fit(name, room), strong=True),)
+    kept = fit(base, room)
     return (Span(fit(folder + slash, max(0, room - width(kept))), Role.DIM), Span(kept, strong=True))
 
 

@@ -51,6 +51,42 @@ def test_the_header_tells_counts_and_freshness() -> None:
     assert said.endswith("1 held  1 expiring  1 stale  1 unreadable  ● live <1s every 1s · <10 ms ")
 
 
+def test_at_forty_columns_what_is_urgent_is_worth_more_than_the_path() -> None:
+    said = text(header(scene(name="/srv/data/teams/orders/production.db", label="PROD"), 40))
+    assert said.startswith("  PROD  ")
+    assert said.endswith("◐1 ✗1 ?1  ● live <1s ")
+    assert "/srv" not in said
+
+
+def test_the_end_of_a_name_stays_beside_what_is_urgent() -> None:
+    said = text(header(scene(name="/srv/data/teams/orders/production.db"), 40))
+    assert said.split()[0].endswith(".db")
+    assert "✗1 ?1" in said
+
+
+def test_what_is_urgent_is_told_in_words_where_they_fit() -> None:
+    said = text(header(scene(name="orders.db", label="PROD"), 80))
+    assert "orders.db" in said
+    assert "1 expiring  1 stale  1 unreadable  ● live <1s" in said
+
+
+@pytest.mark.parametrize(
+    ("cells", "failure"), [*((cells, None) for cells in (20, 24, 32, 40, 60, 80, 120)), (40, "gone"), (80, "gone")]
+)
+def test_stale_and_unreadable_are_both_seen_beside_the_label(cells: int, failure: str | None) -> None:
+    said = text(header(scene(name="/srv/data/orders/production.db", label="P", failure=failure), cells))
+    assert " P " in said
+    assert "✗1 ?1" in said or "1 stale  1 unreadable" in said
+
+
+def test_where_nothing_is_urgent_a_narrow_screen_tells_the_name() -> None:
+    calm = scene(name="/var/lib/orders.db")
+    see(calm.board, snapshot([lock(1, 60)]))
+    said = text(header(calm, 40))
+    assert said.split()[0].endswith("/orders.db")
+    assert said.endswith("● live <1s ")
+
+
 def test_disconnected_is_told_with_the_age_at_any_usable_width() -> None:
     for cells in (40, 60, 80, 120):
         said = text(header(scene(steady=12.3, failure="gone"), cells))
