@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
 from contextlib import AbstractContextManager
@@ -33,6 +34,8 @@ _RULE: Final = (
     "must be the URL of an SQLite file (sqlite:///locks.db), of a PostgreSQL database (postgresql://user@host/name)"
     " or of a MariaDB database (mariadb://user@host/name)"
 )
+_TWO_ENDS_OF_A_PASSWORD: Final = re.compile(r"[^:/]*:.*@.*@", re.DOTALL)
+"""What comes after a URL's scheme if part of its password could be taken for its host, and shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,6 +233,8 @@ def _parsed(url: str) -> URL:
     from sqlalchemy import make_url
     from sqlalchemy.exc import ArgumentError
 
+    if isinstance(url, str) and _TWO_ENDS_OF_A_PASSWORD.match(url.partition("://")[2]):
+        raise ValidationError("database", _scheme(url), "must have an @ of its password, and any after it, as %40")
     try:
         parsed = make_url(url)
         parsed.get_backend_name()

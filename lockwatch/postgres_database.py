@@ -46,7 +46,7 @@ class PostgresDatabase(Server):
 
         try:
             return open_connection(self._arguments())
-        except ProgrammingError as error:
+        except (ProgrammingError, UnicodeError) as error:
             self._refuse_parameters(error)
 
     def _settle_transactions(self, engine: Engine, read_only: bool) -> None:

@@ -21,6 +21,7 @@ from lockwatch.database import HEAD_REVISION, VERSION_TABLE, Database
 from lockwatch.migrating import one_upgrade, run_migrations
 
 READ_ONLY: Final = "this user may not change the locks"
+_SENT_RULE: Final = "must be text in UTF-8, without a NUL character"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +42,19 @@ class Server(Database):
         """The database that a URL names.
 
         Raises:
-            ValidationError: it names a server and none of its databases.
+            ValidationError: it names a server and none of its databases, or it or the password is what no driver takes.
         """
+        shown = f"{url.drivername}://…"
+        if not all(map(_can_be_sent, _texts_of(url))):
+            raise ValidationError("database", shown, _SENT_RULE)
         if url.host and "[" in url.host:
-            raise ValidationError(
-                "database", f"{url.drivername}://…", "must name its host, in whole brackets or in none"
-            )
+            raise ValidationError("database", shown, "must name its host, in whole brackets or in none")
         if not url.database:
-            shown = f"{url.drivername}://…"
-            raise ValidationError(
-                "database", shown, f"must name a database of the server, like {cls.EXTRA}://host/name"
-            )
+            example = f"{url.drivername}://host/name"
+            raise ValidationError("database", shown, f"must name a database of the server, like {example}")
         if url.password is None and password is not None:
+            if not _can_be_sent(password):
+                raise ValidationError("password", "…", _SENT_RULE)
             url = url.set(password=password)
         return cls(url.set(drivername=cls.DRIVER))
 
@@ -132,6 +134,8 @@ class Server(Database):
 
     def _refuse_parameters(self, cause: Exception) -> NoReturn:
         """Say that the driver cannot take what the URL has after its question mark; a value may be a secret."""
+        if isinstance(cause, UnicodeError):  # all else can be sent
+            raise ValidationError("database", self.url.host, "must name a host that there can be") from cause
         names = ", ".join(self.url.query)
         if isinstance(cause, OSError):
             what = f"a file that a parameter of its URL names cannot be used ({clean(cause.strerror or str(cause))})"
@@ -180,3 +184,17 @@ class Server(Database):
         except DBAPIError as error:
             cause = error.orig if isinstance(error.orig, Exception) else error
             raise dialect.translate(cause) from cause
+
+
+def _texts_of(url: URL) -> Iterator[str]:
+    """All of a URL that is sent to a server."""
+    yield from filter(None, (url.username, url.password, url.host, url.database))
+    yield from url.query
+    yield from map("".join, url.query.values())
+
+
+def _can_be_sent(text: object) -> bool:
+    try:
+        return isinstance(text, str) and b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import time
 import traceback
 from pathlib import Path
@@ -78,12 +79,45 @@ def test_a_password_reaches_the_driver_as_it_is(site: Site) -> None:
         ("oracle://u:secret@host/x", "PostgreSQL"),
         ("postgresql+psycopg2://u:secret@host/x", "PostgreSQL"),
         ("postgresql://u:secret@host:port/x", "PostgreSQL"),
+        ("postgresql://u:a@secret@host/x", "as %40"),
+        ("mariadb://u:a@secret/b@host/x", "as %40"),
+        ("mariadb://u:a@b/c?secret@host/x", "as %40"),
+        ("postgresql://u:secret@host/a%00b", "UTF-8"),
+        ("postgresql://u\udcff:secret@host/x", "UTF-8"),
+        ("mariadb://u:secret\udcff@host/x", "UTF-8"),
+        ("mariadb://u:secret@host\udcff/x", "UTF-8"),
+        ("postgresql://u:secret@host/x?application_name=\udcff", "UTF-8"),
     ],
 )
 def test_what_is_no_database_of_ours_is_said_without_its_password(url: str, rule: str) -> None:
     with pytest.raises(lockwatch.ValidationError, match=rule) as refused:
         Database.from_url(url)
-    assert "secret" not in str(refused.value)
+    assert "secret" not in f"{refused.value} {refused.value.args}"
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgresql+psycopg", "mariadb", "mysql"])
+def test_the_url_that_an_error_gives_as_an_example_can_be_used(scheme: str) -> None:
+    with pytest.raises(lockwatch.ValidationError, match="must name a database") as refused:
+        Database.from_url(f"{scheme}://host")
+    example = re.search(r"\S+://host/name", str(refused.value))
+    assert example
+    assert Database.from_url(example[0]).name.startswith("name@host:")
+
+
+def test_a_password_that_no_driver_can_take_is_refused(site: Site) -> None:
+    if not site.is_server:
+        pytest.skip("a file has no password")
+    without = make_url(site.url).set(password=None).render_as_string()
+    with pytest.raises(lockwatch.ValidationError, match=r"^password: .*UTF-8.*; got '…'$"):
+        lockwatch.connect(without, password="secret\udcff")  # noqa: S106 no secret
+
+
+def test_a_host_that_there_cannot_be_is_said(site: Site) -> None:
+    if not site.is_server:
+        pytest.skip("a file has no host")
+    url = make_url(site.url).set(host="a..b").render_as_string(hide_password=False)
+    with lockwatch.connect(url) as service, pytest.raises(lockwatch.ValidationError, match=r"host.*'a\.\.b'"):
+        service.snapshot()
 
 
 @pytest.mark.parametrize("extra", ["postgres", "mysql"])
