@@ -84,12 +84,18 @@ class Body(Sequence[Line]):
         self._cells = cells
         facts = [line for lock in victims.in_full for line in _facts(victims.pinned, lock, now, cells)]
         self._above = (*above, *facts)
+        self._is_in_full = bool(facts)
         self._listed = victims.listed
         self._each = 1 if cells >= _ONE_LINE_CELLS else 2
         self._below = _meaning(victims, now, cells)
 
     def __len__(self) -> int:
         return len(self._above) + len(self._listed) * self._each + len(self._below)
+
+    @property
+    def least_seen(self) -> int:
+        """How many lines tell what it is about: all that is told in full, or else the first of the list."""
+        return len(self._above) + (0 if self._is_in_full else min(1, len(self._listed)) * self._each)
 
     @overload
     def __getitem__(self, index: int) -> Line: ...

@@ -393,6 +393,38 @@ async def test_a_dialog_of_twenty_columns_says_how_to_leave_it(service: LockServ
         await running.until_shown("esc leave it")
 
 
+async def test_y_counts_only_when_resource_and_owner_have_been_in_view(url: str, service: LockService) -> None:
+    service.acquire("plan", "import-customers", "worker-3@import-host:4242", ttl_seconds=60)
+    async with dashboard(service, size=(20, 8)) as running:
+        await running.press("r", "y")
+        await running.until_shown("not done")
+        await running.press("G", "g")
+        await running.until_shown("j more")
+        assert "y release it" not in running.screen()
+        await running.press("y")
+        assert row(url, "plan/import-customers") is not None
+        for _ in range(12):
+            await running.press("j")
+            await running.pilot.pause()
+        await running.until_shown("y release it")
+        await running.press("y")
+        await running.until(lambda: row(url, "plan/import-customers") is None)
+
+
+async def test_what_was_in_view_is_looked_at_again_when_the_screen_gets_narrower(
+    url: str, service: LockService
+) -> None:
+    service.acquire("plan", "import-customers", "worker-3@import-host:4242", ttl_seconds=60)
+    async with dashboard(service, size=(60, 20)) as running:
+        await running.press("r")
+        await running.until_shown("y release it")
+        await running.pilot.resize_terminal(20, 8)
+        await running.until_shown("j more")
+        await running.press("y")
+        await running.until_shown("not done")
+        assert row(url, "plan/import-customers") is not None
+
+
 async def test_lease_identity_is_the_row_not_the_name(service: LockService) -> None:
     first = service.acquire("plan", "a", "A", ttl_seconds=60)
     service.release("plan", "a", "A")

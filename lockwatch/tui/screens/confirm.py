@@ -24,6 +24,7 @@ from lockwatch.tui.rows import bar
 from lockwatch.tui.scene import Scene
 from lockwatch.tui.screens.help import HelpScreen
 from lockwatch.tui.screens.scrolling import steps
+from lockwatch.tui.seen import Seen
 from lockwatch.tui.spans import BLANK, Line, Role, Span, flow, wrap
 from lockwatch.tui.victims import Body, Victims, answers, title
 from lockwatch.tui.widgets.line_view import Lines
@@ -37,6 +38,7 @@ _LEAST: Final = Size(20, 7)
 _ALONE_SHARE: Final = 1 / 3
 """`y` confirms when no other key has come after it for this share of the quiet time."""
 _NOT_ALONE: Final = "not done: y counts only if no other key comes with it"
+_UNSEEN: Final = "scroll first, and see what it is about"
 _LONG_SECS: Final = 0.5
 """What takes longer than this gets a progress bar."""
 _PROGRESS_SECS: Final = 0.2
@@ -47,7 +49,7 @@ class ConfirmScreen(ModalScreen[None]):
     """Asks about pinned leases, which are looked at again with every poll.
 
     Only `y` confirms, only escape and `q` leave, and no key counts before 0.3 s have passed without any; nor does a `y`
-    that another key follows at once, as in a paste.
+    that another key follows at once, as in a paste, or one before what it is about has been in view.
     """
 
     def __init__(self, scene: Scene, pinned: Pinned, quiet_secs: float = QUIET_SECS) -> None:
@@ -64,6 +66,7 @@ class ConfirmScreen(ModalScreen[None]):
         self._is_stopping = False
         self._is_confirming = False
         self._remark = ""
+        self._seen = Seen()
         self._body = Lines(id="body")
         self._below = Lines(id="answers")
         self._dialog = Vertical(self._body, self._below, id="dialog")
@@ -75,6 +78,7 @@ class ConfirmScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         """Count the quiet from when there is something to see."""
         self._disturb(monotonic())
+        self.watch(self._body, "scroll_y", self.redraw, init=False)
 
     def on_screen_resume(self) -> None:
         """After the help, count it anew."""
@@ -160,9 +164,12 @@ class ConfirmScreen(ModalScreen[None]):
         name = self._where(cells)
         above = [name, BLANK] if is_framed else [(Span(title(self.pinned), strong=True),), name]
         body = Body(self._victims, now, cells, above)
-        below = self._answers(cells)
-        room = self.size.height - len(below) - (3 if is_framed else 0)
-        self._body.styles.height = max(1, min(len(body), room))
+        room = self.size.height - len(self._answers(cells, is_seen=True)) - (3 if is_framed else 0)
+        height = max(1, min(len(body), room))
+        top = self._body.scroll_offset.y
+        self._seen.note(body.least_seen, cells, range(top, top + height))
+        below = self._answers(cells, is_seen=self._seen.is_enough)
+        self._body.styles.height = height
         self._body.show(body)
         self._below.styles.height = len(below)
         self._below.show(below)
@@ -187,7 +194,7 @@ class ConfirmScreen(ModalScreen[None]):
         self._dialog.styles.width = outer
         return max(1, outer - (7 if is_framed else 1))
 
-    def _answers(self, cells: int) -> list[Line]:
+    def _answers(self, cells: int, *, is_seen: bool) -> list[Line]:
         is_quiet = self._quiet.is_quiet(monotonic())
         if self._ordered is not None:
             no = "stopping after this portion" if self._is_stopping else "stop"
@@ -197,6 +204,8 @@ class ConfirmScreen(ModalScreen[None]):
         said = [(Span(piece, Role.EXPIRING, strong=True),) for piece in wrap(words, cells) if words]
         yes, no = answers(self.pinned)
         keys = [_key("y", yes, Role.STALE, lit=is_quiet and refusal is None)] if yes else []
+        if keys and not is_seen:
+            keys = [_key("j", "more", Role.KEY, lit=True)]  # shorter than any that it stands for
         return [BLANK, *said, *flow([*keys, _key("esc", no, Role.KEY, lit=is_quiet)], cells, gap=5)]
 
     def _progress(self) -> Line:
@@ -233,7 +242,7 @@ class ConfirmScreen(ModalScreen[None]):
 
     def _confirm(self) -> None:
         self._is_confirming = False
-        refusal = self._refusal()
+        refusal = self._refusal() or (None if self._seen.is_enough else _UNSEEN)
         if refusal is not None:
             self._remark = f"not done: {refusal}" if self._ordered is None else ""
             return
