@@ -165,6 +165,9 @@ def _may_have_been_granted(error: LockwatchError) -> bool:
 
 def release_lease(table: LockTable, lock: Lock) -> Loss | None:
     """End that very lease, live or expired; why it was lost if it was, and then nothing of another's is touched."""
+    ended_at = table.end(lock) if lock.is_readable else None
+    if ended_at is not None:  # as a rule: nothing has changed since its last renewal
+        return loss_of(lock, (lock, ended_at))
     for _ in range(MAX_LOST_RACES):  # a heartbeat that is under way may change the row once more
         found = table.find(lock.key)
         loss = loss_of(lock, found)

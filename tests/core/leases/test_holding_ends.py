@@ -10,7 +10,6 @@ import pytest
 import lockwatch
 from lockwatch.core.acquiring import Grant, Request
 from lockwatch.core.keeper import LeaseKeeper
-from lockwatch.core.model import Key
 from lockwatch.core.table import LockTable
 from tests.core.leases.leasing import (
     PATIENCE_SECS,
@@ -58,17 +57,17 @@ def test_a_grant_that_comes_as_the_service_closes_leaves_no_row(url: str, monkey
 def test_ctrl_c_during_the_release_leaves_no_row(
     url: str, service: lockwatch.LockService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    find, is_pressed = LockTable.find, False
+    end, is_pressed = LockTable.end, False
 
-    def press_once(table: LockTable, key: Key) -> object:
+    def press_once(table: LockTable, lock: lockwatch.Lock) -> object:
         nonlocal is_pressed
         if not is_pressed:
             is_pressed = True
             raise KeyboardInterrupt
-        return find(table, key)
+        return end(table, lock)
 
     with pytest.raises(KeyboardInterrupt), service.hold("plan", "p1", "a"):
-        monkeypatch.setattr(LockTable, "find", press_once)
+        monkeypatch.setattr(LockTable, "end", press_once)
     assert row(url, "plan/p1") is None
     assert service.leases() == []
 

@@ -44,9 +44,7 @@ def test_an_interrupt_on_the_way_in_leaves_no_row_and_no_lease(
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize(
-    ("owner", "name"), [(LeaseKeeper, "leave"), (LockTable, "find"), (LockTable, "end"), (LeaseKeeper, "drop")]
-)
+@pytest.mark.parametrize(("owner", "name"), [(LeaseKeeper, "leave"), (LockTable, "end"), (LeaseKeeper, "drop")])
 def test_an_interrupt_on_the_way_out_leaves_no_row_and_no_lease(
     service: lockwatch.LockService, url: str, monkeypatch: pytest.MonkeyPatch, owner: type, name: str, after: bool
 ) -> None:
@@ -54,6 +52,20 @@ def test_an_interrupt_on_the_way_out_leaves_no_row_and_no_lease(
     with pytest.raises(KeyboardInterrupt), service.hold("plan", "p1", on_lost=told.append):
         interrupted_once(monkeypatch, owner, name, after=after)
     assert (rows(url), service.leases(), told) == ([], [], [])
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_an_interrupt_while_the_row_is_looked_at_leaves_no_row_and_no_lease(
+    service: lockwatch.LockService, url: str, monkeypatch: pytest.MonkeyPatch, after: bool
+) -> None:
+    def hold() -> None:
+        with service.hold("plan", "p1", "me"):
+            service.renew("plan", "p1", "me", 600)  # the lease does not know the row as it is now
+            interrupted_once(monkeypatch, LockTable, "find", after=after)
+
+    with pytest.raises(KeyboardInterrupt):
+        hold()
+    assert (rows(url), service.leases()) == ([], [])
 
 
 def test_an_interrupt_in_an_inner_hold_ends_that_one_alone(
