@@ -58,7 +58,7 @@ RETURNING lockwatch_now()
 DELETE FROM locks
 WHERE locks.resource_type = :type AND locks.resource_id = :resource AND locks.owner_id = :owner
 AND typeof(locks.id) = 'integer' AND lockwatch_utc(CAST(locks.expires_at AS BLOB)) IS NOT NULL
-RETURNING lockwatch_utc(CAST(locks.expires_at AS BLOB)), lockwatch_now()
+RETURNING expires_at, lockwatch_now()
 """,
     extend=_EXTEND,
     extend_unlocked=_EXTEND,

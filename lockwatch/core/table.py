@@ -10,7 +10,7 @@ from typing import Final
 
 from lockwatch.core.connection import Connection
 from lockwatch.core.errors import DatabaseBusyError, TakenError
-from lockwatch.core.model import Key, Lock, Row
+from lockwatch.core.model import Key, Lock, Row, as_text
 from lockwatch.core.timestamps import from_text, name_moments, to_text, written
 
 PAGE_SIZE: Final = 5000
@@ -178,8 +178,9 @@ class LockTable:
         rows = self.connection.rows(self._sql.end_owned, named)
         if not rows:
             return None
-        expires, ended_at = rows[0]
-        return written(ended_at) < written(expires)
+        stored, ended_at = rows[0]
+        expires = from_text(as_text(stored))
+        return expires is not None and written(ended_at) < expires
 
     def could_hold(self, lock: Lock) -> bool:
         """Whether there can be such a row: a lock that was made by hand may have what no column takes."""
