@@ -25,6 +25,7 @@ from queue import SimpleQueue
 from types import FrameType, TracebackType
 from typing import Final, Self
 
+from lockwatch.core.acquiring import validate_wait
 from lockwatch.core.errors import DatabaseBusyError, LockwatchError
 from lockwatch.core.holding import new_owner
 from lockwatch.core.model import validate_name
@@ -54,12 +55,12 @@ class LockRuntime:
     Args:
         database: a URL or None as for `lockwatch.connect`, or a service, which is shut down at the end.
         owner_id: who this process is to the locks; `host:pid:random` if not given.
-        grace_seconds: how long bodies under a lease get to end.
+        grace_seconds: how long bodies under a lease get to end, from 0 to a year.
         heeds_signals: False where something else does.
         clears_up: False where expired locks are left for people to see and to purge.
 
     Raises:
-        ValidationError: the URL or the owner breaks a rule.
+        ValidationError: the URL, the owner or the grace breaks a rule.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class LockRuntime:
     ) -> None:
         self.owner_id: Final = new_owner() if owner_id is None else validate_name("owner_id", owner_id)
         self._database = database
-        self._grace_seconds = grace_seconds
+        self._grace_seconds = validate_wait(grace_seconds, "grace_seconds")
         self._heeds_signals = heeds_signals
         self._clears_up = clears_up
         self._service: LockService | None = None

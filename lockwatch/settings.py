@@ -12,6 +12,7 @@ from typing import Final
 
 from lockwatch.config import Config, NamedDatabase, UnfitError, check_interval, check_name, load, without_password
 from lockwatch.core.errors import ValidationError
+from lockwatch.core.model import known_types
 
 DATABASE_URL: Final = "LOCKWATCH_DATABASE_URL"
 ON: Final = "LOCKWATCH_ON"
@@ -166,8 +167,17 @@ def database_url() -> str | None:
 
 
 def resource_types() -> tuple[str, ...]:
-    """The resource types that the environment allows beside `plan` and `project`, parted by commas."""
-    return tuple(name.strip() for name in os.environ.get(RESOURCE_TYPES, "").split(",") if name.strip())
+    """The resource types that the environment allows beside `plan` and `project`, parted by commas.
+
+    Raises:
+        ValidationError: one of them is no name for a type.
+    """
+    names = tuple(name.strip() for name in os.environ.get(RESOURCE_TYPES, "").split(",") if name.strip())
+    try:
+        known_types(names)
+    except ValidationError as error:
+        raise ValidationError(RESOURCE_TYPES, error.given, error.rule) from None
+    return names
 
 
 def default_database() -> Path:

@@ -178,6 +178,12 @@ def test_the_environment_allows_more_resource_types(url: str, monkeypatch: pytes
         assert service.resource_types == {"plan", "project"}
 
 
+def test_a_type_that_cannot_be_is_told_with_the_variable_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCKWATCH_RESOURCE_TYPES", "job,a/b")
+    with pytest.raises(lockwatch.ValidationError, match=r"^LOCKWATCH_RESOURCE_TYPES: .*slash.*'a/b'$"):
+        connect("sqlite:///locks.db")
+
+
 def test_the_default_database_is_made_and_upgraded_at_first_use(tmp_path: Path) -> None:
     with connect() as service:
         assert service.acquire("plan", "p1", "a").id == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -537,6 +539,12 @@ with runtime:
         code, out, _ = end_of(process)
     assert (code, out) == (0, "3 True\n-15 True\n")
     assert rows(url) == []
+
+
+@pytest.mark.parametrize("grace", [-1, math.nan, math.inf, True, "5", None])
+def test_a_grace_that_is_no_number_of_seconds_is_refused_at_the_start_not_at_the_end(url: str, grace: Any) -> None:
+    with pytest.raises(ValidationError, match=r"^grace_seconds: must be a number of seconds from 0 to"):
+        LockRuntime(url, grace_seconds=grace)
 
 
 def test_a_lock_that_was_taken_over_is_not_released(url: str) -> None:

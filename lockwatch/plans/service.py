@@ -88,7 +88,13 @@ class PlanLifecycleService:
     def list(
         self, *, project_id: str | None = None, phase: Phase | None = None, state: PlanState | None = None
     ) -> tuple[Plan, ...]:
-        """The plans of a project, in a phase, in a state (None: in any), the oldest first."""
+        """The plans of a project, in a phase, in a state (None: in any), the oldest first.
+
+        Raises:
+            ValidationError: there can be no such project.
+        """
+        if project_id is not None:
+            validate_name("project_id", project_id)
         return self._store.listed(project_id, phase, state)
 
     def history(self, plan_id: str) -> tuple[PlanRun, ...]:

@@ -129,6 +129,14 @@ def test_plans_are_listed_by_project_phase_and_state_the_oldest_first(
     assert plans.list(state=PlanState.ERRORED) == ()
 
 
+@pytest.mark.parametrize("project", ["", " shop", "sh\0op", "shop\udcff", "x" * 256])
+def test_a_project_that_there_cannot_be_is_refused_when_plans_are_listed(
+    plans: PlanLifecycleService, project: str
+) -> None:
+    with pytest.raises(lockwatch.ValidationError, match=r"^project_id: "):
+        plans.list(project_id=project)
+
+
 def test_a_transition_is_refused_while_somebody_else_holds_the_plan(plans: PlanLifecycleService, url: str) -> None:
     put(url, Phase.EXECUTE, PlanState.QUEUED)
     plans.locks.acquire("plan", "p1", "other")
