@@ -28,6 +28,7 @@ from lockwatch.core.held import HeldTables
 from lockwatch.core.model import Key, Lock
 from lockwatch.core.monotonic import Monotonic
 from lockwatch.core.table import LockTable
+from lockwatch.core.text import clean
 
 T = TypeVar("T")
 
@@ -174,12 +175,12 @@ def extend(table: LockTable, lock: Lock, now: datetime, ttl_seconds: float, *, w
     """
     if lock.remaining(now) >= ttl_seconds:
         return lock
-    return table.extend(lock, ttl_seconds) if waits else table.extend(lock, ttl_seconds, waits=False)
+    return table.extend(lock, ttl_seconds, waits=waits)
 
 
 def never_at_rest(key: Key) -> DatabaseBusyError:
     """The error of a call that lost race after race."""
-    return DatabaseBusyError(f"the lock of {key} changed {MAX_LOST_RACES} times while it was looked at")
+    return DatabaseBusyError(f"the lock of {clean(str(key))} changed {MAX_LOST_RACES} times while it was looked at")
 
 
 def _try(table: LockTable, request: Request) -> tuple[Lock, bool] | None:

@@ -163,7 +163,7 @@ def validate_ttl(ttl_seconds: float) -> float:
 
 
 def validate_name(argument: str, text: str, limit: int = MAX_NAME_LENGTH) -> str:
-    """An owner or an id: text, not blank, nothing invisible at its ends, no control characters, not too long.
+    """An owner or an id: text, not blank, no blanks at its ends, no control characters, not too long.
 
     Raises:
         ValidationError: it breaks one of these; the message says which.

@@ -190,9 +190,9 @@ def test_a_clock_that_steps_back_never_shortens_a_lease(
     clock.advance(1)
     extend = LockTable.extend
 
-    def after_a_step_back(table: LockTable, seen: Lock, ttl_seconds: float) -> Lock | None:
+    def after_a_step_back(table: LockTable, seen: Lock, ttl_seconds: float, **named: bool) -> Lock | None:
         clock.advance(-3600)
-        return extend(table, seen, ttl_seconds)
+        return extend(table, seen, ttl_seconds, **named)
 
     monkeypatch.setattr(LockTable, "extend", after_a_step_back)
     if call == "renew_exact":
