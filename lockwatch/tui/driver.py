@@ -14,6 +14,8 @@ from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
+from lockwatch.tui.pasting import Pastes
+
 _BEAT_SECS: Final = 0.1
 """How often the reader of keys looks whether an escape that came alone was a key."""
 _AWAKE_SECS: Final = 1.0
@@ -55,7 +57,8 @@ class SteadyDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Read keys, and post them, until that is to end or the terminal is gone."""
-        parser, decode = XTermParser(self._debug), getincrementaldecoder("utf-8")("replace").decode
+        parser, pastes = XTermParser(self._debug), Pastes()
+        decode = getincrementaldecoder("utf-8")("replace").decode
         asleep_at = monotonic() + _AWAKE_SECS
         while not self.exit_event.is_set():
             timeout = _BEAT_SECS if monotonic() < asleep_at else None
@@ -65,8 +68,8 @@ class SteadyDriver(LinuxDriver):
                 data = os.read(self.fileno, _CHUNK)
                 if not data:
                     return
-                if text := decode(data):
-                    self._post(parser.feed(text))
+                for part in pastes.split(decode(data)):
+                    self._post(parser.feed(part) if isinstance(part, str) else [part])
             self._post(parser.tick())
 
     def _close_pipe(self) -> None:

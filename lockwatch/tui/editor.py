@@ -21,8 +21,8 @@ class Editor:
     caret: int = 0
 
     def insert(self, more: str) -> Editor:
-        """Type or paste: line ends and tabs become blanks, what a terminal would act on becomes harmless."""
-        harmless = clean(_LINE_ENDS.sub(" ", more))
+        """Type or paste, as one harmless line."""
+        harmless = one_line(more)
         text = (self.text[: self.caret] + harmless + self.text[self.caret :])[:LONGEST]
         return Editor(text, min(self.caret + len(harmless), len(text)))
 
@@ -51,3 +51,8 @@ class Editor:
 
     def _cut(self, start: int, end: int) -> Editor:
         return Editor(self.text[:start] + self.text[end:], start)
+
+
+def one_line(text: str) -> str:
+    """A text in which line ends and tabs became blanks, and what a terminal would act on became harmless."""
+    return clean(_LINE_ENDS.sub(" ", text))

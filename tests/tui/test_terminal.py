@@ -116,6 +116,23 @@ def test_q_and_control_c_end_although_the_database_hangs(url: str, key: str) -> 
     assert restored(opened)
 
 
+def test_a_paste_with_escape_sequences_in_it_is_text_and_no_key(url: str) -> None:
+    insert_row(url, "plan/p1", "A@b:1", expires_at=LATER)
+    with terminal(url) as opened:
+        shown(opened, "plan/p1")
+        opened.type("/")
+        shown(opened, "▏")
+        opened.type("\x1b[200~a\x1b[2J\x1b]52;c;aGk=\x07b\rq\ry\u202e\x1b[201~")
+        shown(opened, "/ a␛[2J␛]52;c;aGk=␇b q y·▏")
+        opened.type("\x1b")
+        opened.until(lambda: "▏" not in opened.screen())
+        opened.type("\x1b[200~q\x1bq\x1b[201~?")
+        shown(opened, "Help")
+        opened.type("\x03")
+        assert opened.end() == 0
+    assert b"\x1b]52;c" not in opened.written
+
+
 def test_a_crash_restores_the_screen_and_is_one_line_without_values(url: str) -> None:
     with terminal(url, program=CRASHES) as opened:
         assert opened.end() == 1
