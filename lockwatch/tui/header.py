@@ -45,6 +45,7 @@ def _right(scene: Scene, room: int, *, whole: int, tail: int) -> Line:
         (whole, (*counts, *freshness, *_pace(scene, took=True))),
         (whole, (*counts, *freshness, *_pace(scene))),
         (whole, (*counts, *freshness)),
+        (whole, (*_counts(scene, tuple(Standing)), *freshness)),
         (whole, (*urgent, *freshness)),
         (tail, (*urgent, *freshness)),
         (tail, (*signs, *freshness)),

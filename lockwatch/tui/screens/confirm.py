@@ -204,7 +204,7 @@ class ConfirmScreen(ModalScreen[None]):
         said = [(Span(piece, Role.EXPIRING, strong=True),) for piece in wrap(words, cells) if words]
         yes, no = answers(self.pinned)
         keys = [_key("y", yes, Role.STALE, lit=is_quiet and refusal is None)] if yes else []
-        if keys and not is_seen:
+        if keys and refusal is None and not is_seen:
             keys = [_key("j", "more", Role.KEY, lit=True)]  # shorter than any that it stands for
         return [BLANK, *said, *flow([*keys, _key("esc", no, Role.KEY, lit=is_quiet)], cells, gap=5)]
 
