@@ -45,7 +45,7 @@ class PostgresDatabase(Server):
         from psycopg import ProgrammingError  # late: it needs the driver
 
         try:
-            return open_connection(self._arguments())
+            return open_connection({**self._arguments(), "client_encoding": "utf8"})  # no other has all names
         except (ProgrammingError, UnicodeError) as error:
             self._refuse_parameters(error)
 

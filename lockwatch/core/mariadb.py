@@ -34,7 +34,6 @@ from lockwatch.core.dialect import (
     CONNECT_TIMEOUT_SECS,
     LOCK_TIMEOUT_SECS,
     STATEMENT_TIMEOUT_SECS,
-    UPGRADE_HINT,
     Clock,
     Cursor,
     Dialect,
@@ -44,9 +43,10 @@ from lockwatch.core.dialect import (
 )
 from lockwatch.core.errors import DatabaseError
 from lockwatch.core.mariadb_errors import lacks, translate
-from lockwatch.core.model import Lock
+from lockwatch.core.mariadb_table import check_table
+from lockwatch.core.model import Lock, Row, as_text
 from lockwatch.core.schema import EXACT, locks
-from lockwatch.core.statements import COLUMNS, Statements
+from lockwatch.core.statements import Statements
 from lockwatch.core.text import clean
 from lockwatch.core.timestamps import to_text, written
 from lockwatch.core.words import GRANTED, NEW_ROW, ROW, Words, common, compiler, count_of, end_owned, grant, page
@@ -120,11 +120,17 @@ def _extension() -> Any:
 
 
 class Noted:
-    """The answer to an UPDATE that noted down the moment it wrote: as a row, if it changed one."""
+    """The answer to an UPDATE that noted down the moment it wrote: as a row, if it changed one.
+
+    It does not come with the answer where a trigger has inserted a row of its own, and is then asked for.
+    """
 
     def __init__(self, cursor: Any) -> None:
         self.rowcount = int(cursor.rowcount)
-        self._microseconds = cursor.lastrowid or 0
+        self._microseconds = cursor.lastrowid
+        if self.rowcount and not self._microseconds:
+            cursor.execute("SELECT LAST_INSERT_ID()")
+            ((self._microseconds,),) = cursor.fetchall()
 
     def fetchall(self) -> Sequence[Any]:
         """The moment, in the written form."""
@@ -178,6 +184,11 @@ _SETTINGS: Final = {
     "innodb_lock_wait_timeout": LOCK_TIMEOUT_SECS,
     "lock_wait_timeout": LOCK_TIMEOUT_SECS,
     "lc_messages": "'en_US'",
+    "completion_type": "'NO_CHAIN'",
+    "unique_checks": 1,
+    "sql_big_selects": 1,
+    "sql_select_limit": 2**64 - 1,
+    "group_concat_max_len": 2**16,
 }
 
 
@@ -186,8 +197,9 @@ def settle(driver: Any, statement_timeout_secs: float = STATEMENT_TIMEOUT_SECS) 
     version = _require_mariadb(driver.get_server_info())
     timeout = {"max_statement_time": statement_timeout_secs} if version else {}
     assigned = ", ".join(f"{name} = {value}" for name, value in (_SETTINGS | timeout).items())
+    driver.set_character_set("utf8mb4")
+    driver.use_unicode = True
     with driver.cursor() as cursor:
-        cursor.execute("SET NAMES utf8mb4")
         cursor.execute(f"SET SESSION {assigned}")
         cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
 
@@ -207,38 +219,17 @@ def _prepare(driver: Any, _clock: Clock) -> Session:
     return MariadbSession(driver)
 
 
-_COLUMNS: Final = """
-SELECT c.column_name, c.collation_name, c.extra LIKE '%%auto_increment%%', t.engine, @@innodb_autoinc_lock_mode
-FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
-WHERE table_schema = DATABASE() AND table_name = 'locks'
-"""
-_UNIQUE_KEYS: Final = """
-SELECT GROUP_CONCAT(column_name ORDER BY column_name) FROM information_schema.statistics
-WHERE table_schema = DATABASE() AND table_name = 'locks' AND non_unique = 0
-GROUP BY index_name HAVING MAX(sub_part) IS NULL
-"""
-_INTERLEAVED: Final = 2
+def _in_hex(column: ColumnElement[Any]) -> ColumnElement[str]:
+    return func.HEX(func.CONVERT(column.op("USING")(literal_column("utf8mb4"))))
 
 
-def _check_table(session: Session) -> str | None:
-    columns = {row[0].lower(): row[1:] for row in session.execute(_COLUMNS).fetchall()}
-    if not columns:
-        raise DatabaseError(f"the database has no table `locks` yet; {UPGRADE_HINT}")
-    missing = [name for name in COLUMNS if name not in columns]
-    if missing:
-        raise DatabaseError(f"the table `locks` is not lockwatch's: it has no column {', '.join(missing)}")
-    _, counts_up, engine, counting = columns["id"]
-    if not counts_up or engine != "InnoDB":
-        return "ids of the table `locks` can come back"
-    if counting == _INTERLEAVED:
-        return "ids of the table `locks` can come out of order, since innodb_autoinc_lock_mode is 2"
-    if any(columns[name][0] != EXACT for name in ("resource_type", "resource_id")):
-        return "the table `locks` takes ids for one another that differ by case or accent"
-    is_unique = ("resource_id,resource_type",) in [tuple(row) for row in session.execute(_UNIQUE_KEYS).fetchall()]
-    return None if is_unique else "the table `locks` can have two rows of one resource"
+def _is_given_in_hex(column: ColumnElement[str], name: str) -> ColumnElement[bool]:
+    given = func.UNHEX(bindparam(name)).op("USING")(literal_column("utf8mb4"))
+    return column == func.CONVERT(given, type_=String).collate(EXACT)
 
 
-_HOLD_ROW: Final = select(*ROW).where(_WORDS.of_resource).with_for_update()
+_OF_RESOURCE: Final = Words(now=_WORDS.now, equals=_is_given_in_hex, equals_bytes=_is_given_in_hex).of_resource
+_HOLD_ROW: Final = select(locks.c.id, *map(_in_hex, ROW[1:])).where(_OF_RESOURCE).with_for_update()
 _IN_TRANSACTION: Final[ColumnElement[int]] = literal_column("@@in_transaction")
 _JUDGE: Final = select(_WORDS.now, _IN_TRANSACTION)
 
@@ -247,10 +238,17 @@ def _guard(connection: Connection, lock: Lock, _clock: Clock) -> Guarded:
     """Locks the row, and then looks at the clock: the lock may have been waited for.
 
     Only the locking read tells the truth: a plain one may still show the row as it was when the transaction began.
+    Text goes both ways in hexadecimal digits: the caller's connection may have a character set of few names.
     """
-    row = connection.execute(_HOLD_ROW, {"type": lock.resource_type, "resource": lock.resource_id}).first()
+    named = {"type": lock.resource_type.encode().hex(), "resource": lock.resource_id.encode().hex()}
+    row = connection.execute(_HOLD_ROW, named).first()
     now, in_transaction = connection.execute(_JUDGE).one()
-    return Guarded(row, written(now), bool(in_transaction))
+    return Guarded(row and _out_of_hex(row), written(as_text(now)), bool(in_transaction))
+
+
+def _out_of_hex(row: Row) -> Row:
+    number, *cells = row
+    return (number, *(cell if cell is None else bytes.fromhex(as_text(cell)) for cell in cells))
 
 
 def _is_gone(driver: Any) -> bool:
@@ -268,7 +266,7 @@ DIALECT: Final = Dialect(
     begin="START TRANSACTION",
     forbid_writes="SET SESSION TRANSACTION READ ONLY",
     prepare=_prepare,
-    check_table=_check_table,
+    check_table=check_table,
     guard=_guard,
     translate=translate,
     lacks=lacks,

@@ -24,7 +24,7 @@ _MEANINGS: Final = {
 
 def translate(error: Exception) -> DatabaseError:
     """A driver's error as ours."""
-    code = getattr(error, "sqlstate", None) or ""
+    code = _code(error)
     words = words_of(error)
     if code in _RACES:
         return LostRaceError(f"another transaction came first ({words})")
@@ -40,6 +40,11 @@ def translate(error: Exception) -> DatabaseError:
     return DatabaseError(f"{meaning or 'the database refused the statement'} ({words})")
 
 
+def _code(error: Exception) -> str:
+    """A guard's error comes from the driver of the caller's choice: psycopg2 has another name for it."""
+    return getattr(error, "sqlstate", None) or getattr(error, "pgcode", None) or ""
+
+
 def words_of(error: Exception) -> str:
     """What the server or the driver said first, without the statement that it quotes."""
     said = getattr(getattr(error, "diag", None), "message_primary", None) or str(error)
@@ -48,4 +53,4 @@ def words_of(error: Exception) -> str:
 
 def lacks(error: Exception, table: str) -> bool:
     """Whether an error says that a table of that name, or one like it, is missing, or a column of it."""
-    return getattr(error, "sqlstate", None) in _UNDEFINED and table in words_of(error)
+    return _code(error) in _UNDEFINED and table in words_of(error)

@@ -72,6 +72,26 @@ def test_who_was_paused_past_a_takeover_writes_nothing(
     assert other.get("plan", "p1") == taken
 
 
+@pytest.mark.parametrize("character_set", ["utf8", "latin1", "utf8mb4&use_unicode=0"])
+def test_a_callers_connection_of_few_characters_guards_a_lease_of_any_name(
+    service: LockService, other: LockService, site: Site, engine: Engine, character_set: str
+) -> None:
+    if site.kind != "mysql":
+        pytest.skip("elsewhere a connection's character set is hardly ever another one")
+    url = engine.url.render_as_string(hide_password=False)
+    callers = create_engine(f"{url}?charset={character_set}", poolclass=NullPool)
+    name = "j\u00f3b \N{GRINNING FACE}"
+    with losing(), service.hold("plan", name, f"{name} a") as lease:
+        with callers.begin() as connection:
+            lease.guard(connection)
+            _write(connection)
+        site.age(f"plan/{name}")
+        taken = other.acquire("plan", name, f"{name} b")
+        lost = _lost(lease, callers)
+        assert (lost.reason, lost.holder) == (LossReason.TAKEN_OVER, taken)
+    assert _written(site) == 1
+
+
 def test_an_expired_or_removed_lease_guards_nothing(service: LockService, site: Site, engine: Engine) -> None:
     with losing(), service.hold("plan", "p1", "a") as lease:
         site.age("plan/p1")

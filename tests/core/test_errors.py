@@ -7,6 +7,7 @@ import pickle
 import pytest
 
 import lockwatch
+from lockwatch.core import postgres_errors
 from lockwatch.core.errors import describe_holder
 from lockwatch.core.model import Lock
 from tests.support import Clock, age, insert_row
@@ -39,6 +40,14 @@ def test_a_validation_error_can_show_anything() -> None:
     anything = ["\x1b[2J\u202e\udcff", b"\x00", 10**5000, "a\nb", None]
     errors = [lockwatch.ValidationError("argument", given, "must be nice") for given in anything]
     assert all(str(error).isprintable() and str(error).startswith("argument: must be nice") for error in errors)
+
+
+@pytest.mark.parametrize("name", ["sqlstate", "pgcode"])
+def test_a_drivers_error_is_known_by_its_code_under_either_name(name: str) -> None:
+    for code in ("40001", "40P01", "55P03"):
+        error = Exception("canceling statement")
+        setattr(error, name, code)
+        assert isinstance(postgres_errors.translate(error), lockwatch.DatabaseBusyError)
 
 
 def test_a_conflict_tells_who_holds_it_since_when_and_for_how_long(
