@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -225,6 +226,16 @@ def test_an_upgraded_file_has_a_write_ahead_log(url: str, tmp_path: Path) -> Non
     (tmp_path / "notes.txt").write_text("dear diary, " * 500)
     with pytest.raises(lockwatch.DatabaseError, match="not an SQLite database"):
         SqliteFile(tmp_path / "notes.txt").journal_mode()
+
+
+def test_a_file_that_is_made_has_small_pages_and_one_that_was_there_keeps_its_own(url: str, tmp_path: Path) -> None:
+    assert execute(url, "PRAGMA page_size") == [(1024,)]
+    there = f"sqlite:///{tmp_path / 'there.db'}"
+    with closing(sqlite3.connect(path_of(there))) as connection:
+        connection.execute("PRAGMA page_size = 8192")
+        connection.execute("CREATE TABLE notes (text)")
+    lockwatch.upgrade(there)
+    assert execute(there, "PRAGMA page_size") == [(8192,)]
 
 
 def test_connections_do_not_wait_for_the_disk_at_every_commit(service: lockwatch.LockService) -> None:

@@ -152,7 +152,7 @@ PEERS: Final = (
         title="diskcache Lock",
         place=SQLITE,
         cycle=_diskcache,
-        remark="TTL, no fence; it writes as many pages, but never looks who holds what it releases",
+        remark="TTL, no fence; it writes as many pages, but larger ones, and never looks who holds what it releases",
         must_be_behind=True,
     ),
     Peer(title="pals", place=POSTGRES, cycle=_pals, remark=_SESSION_LOCK),
