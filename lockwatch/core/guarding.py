@@ -17,7 +17,6 @@ from lockwatch.core.dialects import dialect_of
 from lockwatch.core.errors import DatabaseBusyError, DatabaseError, ValidationError
 from lockwatch.core.loss import Loss, loss_of
 from lockwatch.core.model import Lock
-from lockwatch.core.timestamps import utc_now
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 _MUST: Final = "must be in a transaction: in AUTOCOMMIT nothing is protected from one statement to the next"
 
 
-def find_loss(connection: Connection | Session, lock: Lock, clock: Clock = utc_now) -> Loss | None:
+def find_loss(connection: Connection | Session, lock: Lock, dialect: Dialect, clock: Clock) -> Loss | None:
     """Why the lock is lost; or None, and then it is its owner's until the connection's transaction ends.
 
     Raises:
@@ -36,7 +35,8 @@ def find_loss(connection: Connection | Session, lock: Lock, clock: Clock = utc_n
         DatabaseError: the database has no such table, or cannot be written.
     """
     core = _connection_of(connection)
-    dialect = dialect_of("connection", core.dialect.name)
+    if dialect_of("connection", core.dialect.name) is not dialect:
+        raise ValidationError("connection", core.dialect.name, f"must be to the lock's own database: {dialect.title}")
     try:
         row, now, is_in_transaction = dialect.guard(core, lock, clock)
     except DBAPIError as error:

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Final, TypeAlias
 
 from lockwatch.core.connection import Connection
-from lockwatch.core.dialect import Clock
+from lockwatch.core.dialect import Clock, Dialect
 from lockwatch.core.errors import DatabaseError, LockConflictError, LockExpiredError, LockwatchError, ReadOnlyError
 from lockwatch.core.gate import Gate
 from lockwatch.core.opener import Opener
@@ -82,6 +82,11 @@ class HeldTables:
         self._owner_pid = os.getpid()
         self._closed = False
         _opened.add(self)
+
+    @property
+    def dialect(self) -> Dialect:
+        """The ways of their database."""
+        return self._opener.dialect
 
     def use(self, *, even_closed: bool = False) -> Use:
         """The table for one call that may write. After `close`, only what clears up may still begin.
@@ -163,7 +168,7 @@ class HeldTables:
             return
         table.connection.idle_since = monotonic()
         self._idle.append(table)
-        if self._sweep is None and (patience := self._opener.dialect.idle_secs) is not None:
+        if self._sweep is None and (patience := self.dialect.idle_secs) is not None:
             self._sweep_in(patience)
         if self._closed:
             self.close_idle()
@@ -183,7 +188,7 @@ class HeldTables:
 
     def close_long_idle(self) -> None:
         """Close what nobody has used for a while, and come back for the others."""
-        patience = self._opener.dialect.idle_secs or 0.0
+        patience = self.dialect.idle_secs or 0.0
         self._sweep = None
         with suppress(IndexError):
             while (left := self._idle[0].connection.idle_since + patience - monotonic()) <= 0:

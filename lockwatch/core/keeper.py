@@ -65,7 +65,14 @@ class LeaseKeeper:
             elif kept is not None and kept.is_ours:
                 return None
             else:
-                lease = Lease(grant.lock, ttl_seconds, deadline, monotonic=self._monotonic, clock=self._clock)
+                lease = Lease(
+                    grant.lock,
+                    ttl_seconds,
+                    deadline,
+                    monotonic=self._monotonic,
+                    clock=self._clock,
+                    dialect=self._tables.dialect,
+                )
                 due = grant.sent_at + interval_seconds
                 kept = Kept(lease=lease, interval=interval_seconds, due=due, is_ours=grant.is_new, holders={holder})
                 self._keep(kept)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
     from sqlalchemy.orm import Session
 
-    from lockwatch.core.dialect import Clock
+    from lockwatch.core.dialect import Clock, Dialect
 
 log: Final = logging.getLogger("lockwatch")
 
@@ -36,7 +36,9 @@ class Lease:
     `thread_id` is the thread that began to hold it.
     """
 
-    def __init__(self, lock: Lock, ttl_seconds: float, deadline: float, *, monotonic: Monotonic, clock: Clock) -> None:
+    def __init__(
+        self, lock: Lock, ttl_seconds: float, deadline: float, *, monotonic: Monotonic, clock: Clock, dialect: Dialect
+    ) -> None:
         self.ttl_seconds = ttl_seconds
         self.thread_id: Final = threading.get_ident()
         self.lost = threading.Event()
@@ -48,6 +50,7 @@ class Lease:
         self._deadline = deadline
         self._monotonic = monotonic
         self._clock = clock
+        self._dialect = dialect
         self._on_lost: list[OnLost] = []
         self._loss: Loss | None = None
         self._has_ended = False
@@ -103,7 +106,7 @@ class Lease:
         from lockwatch.core.guarding import find_loss  # late: it needs SQLAlchemy, as its caller does
 
         self.check()
-        loss = find_loss(connection, self._lock, self._clock)
+        loss = find_loss(connection, self._lock, self._dialect, self._clock)
         if loss is not None:
             self.is_doubted = True  # not lost on this word alone: the connection may be to another database
             raise self.error(loss)

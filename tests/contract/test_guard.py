@@ -109,6 +109,19 @@ def test_in_autocommit_nothing_is_guarded(service: LockService, site: Site, engi
                 lease.guard(connection)
 
 
+def test_a_connection_to_another_kind_of_database_is_refused_and_no_lease_is_lost_for_it(
+    service: LockService, site: Site
+) -> None:
+    if not site.is_server:
+        pytest.skip("the other database is a file")
+    with (
+        service.hold("plan", "p1") as lease,
+        create_engine("sqlite://", poolclass=NullPool).begin() as connection,
+        pytest.raises(lockwatch.ValidationError, match=r"^connection: .*(PostgreSQL|MariaDB).*; got 'sqlite'$"),
+    ):
+        lease.guard(connection)
+
+
 def test_a_refused_acquire_does_not_wait_for_a_guard(
     service: LockService, other: LockService, site: Site, engine: Engine
 ) -> None:
