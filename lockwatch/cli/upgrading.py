@@ -43,7 +43,10 @@ def upgrade(
 def current(
     ctx: typer.Context, database: DatabaseOption = None, on: OnOption = None, as_json: JsonOption = False
 ) -> None:
-    """Print the revision of the database's schema, or that it has none (`null` as JSON)."""
+    """Print the revision of the database's schema.
+
+    If it has none it says so, and what makes one; as JSON `null`.
+    """
     from lockwatch.core.text import clean
 
     located = locate(chosen(ctx, database, on))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import pytest
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Connection, text
 from sqlalchemy.orm import Session
 
 import lockwatch
@@ -24,8 +24,6 @@ E = TypeVar("E", bound=BaseException)
 TTL = 30.0
 PATIENCE_SECS = 20.0
 """How long a test waits for what should come at once, on a machine that is busy."""
-QUICK_TICK_SECS = 0.01
-"""How often the keeper's threads look at clocks that are moved by hand."""
 
 
 @dataclass(slots=True)
@@ -41,10 +39,6 @@ class Times:
     def advance(self, seconds: float) -> None:
         self.wall.advance(seconds)
         self.elapsed += seconds
-
-
-def engine_of(url: str) -> Engine:
-    return Database.from_url(url).engine()
 
 
 @contextmanager
