@@ -16,6 +16,13 @@ COLUMNS: Final = ("id", *LENGTHS)
 
 _KEY: Final = {"resource_type", "resource_id"}
 _KEY_NAME: Final = "uq_locks_resource"
+_IS_PLAIN: Final = """
+SELECT indimmediate AND indnatts = 2 AND NOT EXISTS (
+    SELECT FROM pg_attribute, unnest(indkey::int2[], indcollation::oid[]) AS part (number, compared_as)
+    WHERE attrelid = indrelid AND attnum = part.number AND attcollation <> part.compared_as)
+FROM pg_index WHERE indexrelid = to_regclass(:key)
+"""
+"""Whether a unique key of PostgreSQL decides at once, of the two columns alone, as they compare themselves."""
 
 
 def differences(connection: Connection) -> Iterator[str] | None:
@@ -89,7 +96,8 @@ def missing_indexes(connection: Connection) -> list[tuple[str, str]]:
 
 
 def _adopt_postgres(connection: Connection, key: str, is_constraint: bool) -> Iterator[str]:
-    quoted = connection.dialect.identifier_preparer.quote
+    quoted = connection.dialect.identifier_preparer.quote(key)
+    is_plain = connection.scalar(text(_IS_PLAIN), {"key": quoted})
     sequence = connection.scalar(text("SELECT pg_get_serial_sequence('locks', 'id')"))
     known: list[Any] = [connection.scalar(text("SELECT max(id) FROM locks"))]
     if sequence is None:
@@ -104,13 +112,16 @@ def _adopt_postgres(connection: Connection, key: str, is_constraint: bool) -> It
     if not isinstance(_columns(connection)["id"]["type"], BigInteger):
         changes.append("ALTER COLUMN id TYPE BIGINT")
     yield f"ALTER TABLE locks {', '.join(changes)}"
-    yield f"ALTER SEQUENCE {sequence} AS BIGINT INCREMENT 1 MINVALUE 1 NO MAXVALUE CACHE 1 NO CYCLE"
+    yield f"ALTER SEQUENCE {sequence} AS BIGINT INCREMENT 1 MINVALUE 1 NO MAXVALUE START 1 RESTART 1 CACHE 1 NO CYCLE"
     greatest = max(number or 0 for number in known)
     yield f"SELECT setval('{sequence}', {greatest + 1}, false)"
-    if not is_constraint:
-        yield f"ALTER TABLE locks ADD CONSTRAINT {_KEY_NAME} UNIQUE USING INDEX {quoted(key)}"
+    if not is_plain:
+        yield f"ALTER TABLE locks DROP CONSTRAINT {quoted}" if is_constraint else f"DROP INDEX {quoted}"
+        yield f"ALTER TABLE locks ADD CONSTRAINT {_KEY_NAME} UNIQUE (resource_type, resource_id)"
+    elif not is_constraint:
+        yield f"ALTER TABLE locks ADD CONSTRAINT {_KEY_NAME} UNIQUE USING INDEX {quoted}"
     elif key != _KEY_NAME:
-        yield f"ALTER TABLE locks RENAME CONSTRAINT {quoted(key)} TO {_KEY_NAME}"
+        yield f"ALTER TABLE locks RENAME CONSTRAINT {quoted} TO {_KEY_NAME}"
 
 
 def _adopt_mariadb(connection: Connection, key: str, _is_constraint: bool) -> Iterator[str]:

@@ -62,10 +62,8 @@ class MariadbDatabase(Server):
         wait = f"SELECT GET_LOCK({_LOCK_NAME}, {UPGRADE_TIMEOUT_SECS:.0f})"  # nosec B608 # ours
         if not connection.scalar(text(wait)):
             raise DatabaseBusyError("another upgrade of the same database takes too long; try again")
-        try:
-            yield
-        finally:
-            connection.execute(text(f"DO RELEASE_LOCK({_LOCK_NAME})"))
+        yield
+        connection.execute(text(f"DO RELEASE_LOCK({_LOCK_NAME})"))  # after an error the connection's end releases it
 
     def _has(self, connection: Connection, table: str) -> bool:
         find = "SELECT 1 FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = :name"

@@ -27,6 +27,8 @@ class Gate:
     def __init__(self) -> None:
         self._inside: set[object] = set()
         self._is_shut = False
+        self._shut_by = 0
+        self._counting = threading.RLock()  # a signal may fork in the midst of it
         self._opened = threading.Event()
 
     def enter(self, call: object) -> None:
@@ -42,14 +44,19 @@ class Gate:
         self._inside.discard(call)
 
     def shut(self) -> None:
-        """Let nobody in, and wait until nobody is."""
-        self._opened.clear()
-        self._is_shut = True
+        """Let nobody in, and wait until nobody is. Several threads may fork at once: each opens it again once."""
+        with self._counting:
+            self._shut_by += 1
+            self._opened.clear()
+            self._is_shut = True
         give_up_at = monotonic() + PATIENCE_SECS
         while self._inside and monotonic() < give_up_at:
             sleep(_LOOK_AGAIN_SECS)
 
     def open(self) -> None:
-        """Let all in again."""
-        self._is_shut = False
-        self._opened.set()
+        """Let all in again, if nobody else keeps it shut."""
+        with self._counting:
+            self._shut_by -= 1
+            if not self._shut_by:
+                self._is_shut = False
+                self._opened.set()

@@ -1,7 +1,8 @@
 """The tables of plans and of their runs.
 
 A database may have a table of one of these names already, an application's own. It is left as it is, both are then not
-made, and lockwatch's plans are not to be had there; its locks are.
+made, and lockwatch's plans are not to be had there; its locks are. What an upgrade left that was broken off, on a
+database whose tables are in no transaction, is ours and completed.
 """
 
 from __future__ import annotations
@@ -24,16 +25,28 @@ _RUNS = {
 
 def upgrade() -> None:
     """Make both, unless one of the names is taken."""
-    if not _columns("plans") and not _columns("plan_runs"):
+    plans, runs = _columns("plans"), _columns("plan_runs")
+    if not _may_be_ours(plans, runs):
+        return
+    if not plans:
         _create_plans()
+    if not runs:
         _create_runs()
+    _create_indexes("plans", "project_id", "state")
+    _create_indexes("plan_runs", "plan_id", "ended_at")
 
 
 def downgrade() -> None:
     """Drop both, unless they are another program's."""
-    if (_columns("plans"), _columns("plan_runs")) == (_PLANS, _RUNS):
-        op.drop_table("plan_runs")
-        op.drop_table("plans")
+    plans, runs = _columns("plans"), _columns("plan_runs")
+    if _may_be_ours(plans, runs):
+        for table, columns in (("plan_runs", runs), ("plans", plans)):
+            if columns:
+                op.drop_table(table)
+
+
+def _may_be_ours(plans: set[str], runs: set[str]) -> bool:
+    return plans in (set(), _PLANS) and runs in (set(), _RUNS)
 
 
 def _columns(table: str) -> set[str]:
@@ -58,8 +71,6 @@ def _create_plans() -> None:
         sa.Column("updated_at", text_column(30), nullable=False),
         **TABLE_OPTIONS,
     )
-    op.create_index("ix_plans_project_id", "plans", ["project_id"])
-    op.create_index("ix_plans_state", "plans", ["state"])
 
 
 def _create_runs() -> None:
@@ -77,5 +88,10 @@ def _create_runs() -> None:
         sa.Column("error", text_column(1000)),
         **TABLE_OPTIONS,
     )
-    op.create_index("ix_plan_runs_plan_id", "plan_runs", ["plan_id"])
-    op.create_index("ix_plan_runs_ended_at", "plan_runs", ["ended_at"])
+
+
+def _create_indexes(table: str, *columns: str) -> None:
+    there = {found["name"] for found in sa.inspect(op.get_bind()).get_indexes(table)}
+    for column in columns:
+        if f"ix_{table}_{column}" not in there:
+            op.create_index(f"ix_{table}_{column}", table, [column])

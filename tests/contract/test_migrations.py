@@ -36,6 +36,7 @@ def _differences(site: Site) -> list[object]:
 
 
 TABLES = ("locks", "plans", "plan_runs")
+KEY = "(resource_type, resource_id)"
 
 
 def test_up_yields_the_schema_down_nothing_and_up_again(new_site: Site) -> None:
@@ -78,6 +79,36 @@ def test_a_fitting_table_is_adopted_with_its_rows_and_its_ids_never_come_back(
         assert service.acquire("plan", "p41", "b").id > 41
         for name in ("Job", "job", "😀"):
             service.acquire("plan", name, "b")
+
+
+_WITHOUT_KEY = SIX_COLUMNS.partition(", UNIQUE")[0]
+ODD_KEYS = {
+    "deferred": (f"{SIX_COLUMNS} DEFERRABLE INITIALLY DEFERRED",),
+    "deferrable, of our name": (f"{_WITHOUT_KEY}, CONSTRAINT uq_locks_resource UNIQUE {KEY} DEFERRABLE",),
+    "with a third column in its index": (_WITHOUT_KEY, f"CREATE UNIQUE INDEX k ON locks {KEY} INCLUDE (owner_id)"),
+    "of other letters": (
+        _WITHOUT_KEY,
+        "CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+        "CREATE UNIQUE INDEX k ON locks (resource_type, resource_id COLLATE blind)",
+    ),
+}
+
+
+@pytest.mark.parametrize("key", ODD_KEYS)
+def test_a_key_that_no_grant_could_rely_on_becomes_one_of_ours(new_site: Site, key: str) -> None:
+    if new_site.kind != "postgres":
+        pytest.skip("only PostgreSQL knows such keys")
+    columns, *more = ODD_KEYS[key]
+    new_site.make_table(new_site.numbered, columns)
+    for statement in more:
+        new_site.execute(statement)
+    number = new_site.insert_row("plan/old", "a", new_site.text(600))
+    lockwatch.upgrade(new_site.url)
+    assert _differences(new_site) == []
+    with lockwatch.connect(new_site.url) as service:
+        assert number < service.acquire("plan", "Old", "b").id < service.acquire("plan", "OLD", "c").id
+        with pytest.raises(lockwatch.LockConflictError):
+            service.acquire("plan", "old", "b")
 
 
 def test_ids_that_were_given_and_deleted_before_the_adoption_stay_given(new_site: Site) -> None:
