@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import Final
+
 from rich.cells import cell_len, set_cell_size
+
+GAP: Final = "  "
+"""What parts two columns."""
 
 
 def width(text: str) -> int:
@@ -28,6 +34,11 @@ def pad(text: str, cells: int, *, right: bool = False) -> str:
     fitted = fit(text, cells)
     blanks = " " * (cells - width(fitted))
     return blanks + fitted if right else fitted + blanks
+
+
+def line_width(columns: Collection[int]) -> int:
+    """How many cells a line of columns that wide takes."""
+    return sum(columns) + len(GAP) * (len(columns) - 1)
 
 
 def _left(text: str, cells: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import inf, nan
@@ -12,9 +12,6 @@ from lockwatch import cells
 from lockwatch.core.model import Lock, LockSnapshot
 from lockwatch.core.state import state_of, ttl_of
 from lockwatch.core.text import clean, duration
-
-GAP: Final = "  "
-"""What parts two columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +61,7 @@ def describe(lock: Lock, now: datetime) -> list[str]:
     facts[LEFT] += _expiry(lock)
     facts[HELD] += f", since {lock.acquired_at:%Y-%m-%d %H:%M:%SZ}" if lock.acquired_at else ""
     size = max(len(column.title) for column in COLUMNS)
-    return [f"{column.title.lower():<{size}}{GAP}{fact}" for column, fact in facts.items()]
+    return [f"{column.title.lower():<{size}}{cells.GAP}{fact}" for column, fact in facts.items()]
 
 
 def in_order(locks: Sequence[Lock], now: datetime) -> list[Lock]:
@@ -98,10 +95,10 @@ def _widths(natural: Mapping[Column, int], room: int | None) -> dict[Column, int
     if room is None:
         return kept
     for column in _DROPPED_FIRST:
-        if _total([min(size, shown.least or size) for shown, size in kept.items()]) <= room:
+        if cells.line_width([min(size, shown.least or size) for shown, size in kept.items()]) <= room:
             break
         del kept[column]
-    excess = _total(kept.values()) - room
+    excess = cells.line_width(kept.values()) - room
     return _shortened(kept, excess) if excess > 0 else kept
 
 
@@ -114,10 +111,6 @@ def _shortened(widths: dict[Column, int], excess: int) -> dict[Column, int]:
     return {column: shares.get(column, size) for column, size in widths.items()}
 
 
-def _total(sizes: Collection[int]) -> int:
-    return sum(sizes) + len(GAP) * (len(sizes) - 1)
-
-
 def _line(texts: Sequence[str], widths: Mapping[Column, int]) -> str:
     padded = (cells.pad(text, widths[column], right=column.right) for text, column in zip(texts, widths, strict=True))
-    return GAP.join(padded).rstrip()
+    return cells.GAP.join(padded).rstrip()

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from lockwatch.config import Config
 
 TITLES: Final = {"name": "NAME", "label": "LABEL", "default": "DEFAULT", "read_only": "READ-ONLY", "url": "URL"}
-_GAP: Final = "  "
 
 
 def add_verbs(app: typer.Typer) -> None:
@@ -57,7 +56,7 @@ def _lines(found: list[dict[str, Any]]) -> list[str]:
 
     rows = [TITLES, *({key: _word(database[key]) for key in TITLES} for database in found)]
     widths = {key: max(cells.width(row[key]) for row in rows) for key in TITLES}
-    return [_GAP.join(cells.pad(row[key], widths[key]) for key in TITLES).rstrip() for row in rows]
+    return [cells.GAP.join(cells.pad(row[key], widths[key]) for key in TITLES).rstrip() for row in rows]
 
 
 def _word(value: str | bool | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import nan
@@ -12,9 +12,6 @@ from lockwatch import cells
 from lockwatch.core.text import clean, duration
 from lockwatch.plans.model import Plan, PlanRun
 from lockwatch.plans.transitions import allowed
-
-GAP: Final = "  "
-"""What parts two columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +62,8 @@ def describe(plan: Plan, runs: Iterable[PlanRun]) -> list[str]:
         "changed": _moment(plan.updated_at),
         "allowed": ", ".join(allowed(plan.stage)) or "nothing: that is final",
     }
-    lines = [f"{name:<7}{GAP}{fact}" for name, fact in facts.items()]
-    return lines + [f"run {run.id:<3}{GAP}{_told(run)}" for run in runs]
+    lines = [f"{name:<7}{cells.GAP}{fact}" for name, fact in facts.items()]
+    return lines + [f"run {run.id:<3}{cells.GAP}{_told(run)}" for run in runs]
 
 
 def tell(plan: Plan) -> str:
@@ -96,19 +93,15 @@ def _fitted(natural: Mapping[Column, int], room: int) -> dict[Column, int]:
     """The columns that are shown, and how wide: the widest names are made narrower until all fit, or none can be."""
     least = {column: min(size, column.least or size) for column, size in natural.items()}
     for column in _DROPPED_FIRST:
-        if _total(least.values()) > room:
+        if cells.line_width(least.values()) > room:
             del least[column]
     widths = {column: natural[column] for column in least}
-    for _ in range(_total(widths.values()) - room):
+    for _ in range(cells.line_width(widths.values()) - room):
         widest = max(widths, key=lambda column: widths[column] - least[column])
         if widths[widest] > least[widest]:
             widths[widest] -= 1
     return widths
 
 
-def _total(sizes: Collection[int]) -> int:
-    return sum(sizes) + len(GAP) * (len(sizes) - 1)
-
-
 def _line(texts: Iterable[str], widths: Iterable[int]) -> str:
-    return GAP.join(cells.pad(text, size) for text, size in zip(texts, widths, strict=True)).rstrip()
+    return cells.GAP.join(cells.pad(text, size) for text, size in zip(texts, widths, strict=True)).rstrip()
