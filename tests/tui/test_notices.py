@@ -38,6 +38,8 @@ async def test_a_notice_of_the_longest_names_leaves_most_of_the_screen(url: str,
     async with dashboard(service, size=(80, 24)) as running:
         await running.press("c", "r")
         await running.until(lambda: running.dialog is not None)
+        await running.press(*["pagedown"] * 10)
+        await running.until_shown("y release it")
         await running.press("y")
         await running.until(lambda: any(words.startswith("released plan/nnn") for words in told(running)))
         assert max(map(len, told(running))) <= 400
@@ -65,3 +67,14 @@ async def test_no_notice_covers_a_dialog_and_what_was_told_meanwhile_is_seen_aft
         await running.press("escape")
         await running.until_shown("log: the disk is full")
         assert [notice.timeout for notice in app._notifications] == [8]
+
+
+@pytest.mark.parametrize(("size", "reason"), [((40, 20), "x" * 14), ((80, 24), "x" * 52)])
+async def test_no_word_of_a_notice_is_cut_off(service: LockService, size: tuple[int, int], reason: str) -> None:
+    app = Dashboard(service, Look(name="orders.db", interval=60.0))
+    async with app.run_test(size=size, notifications=True) as pilot:
+        running = Running(app, pilot)
+        await running.until_shown("No locks.")
+        app.post_message(JournalFailed(f"{reason} no room on disk"))
+        await running.until_shown(reason)
+        assert running.line("disk")
