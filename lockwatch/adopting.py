@@ -113,6 +113,7 @@ def _adopt_postgres(connection: Connection, key: str, is_constraint: bool) -> It
         changes.append("ALTER COLUMN id TYPE BIGINT")
     yield f"ALTER TABLE locks {', '.join(changes)}"
     yield f"ALTER SEQUENCE {sequence} AS BIGINT INCREMENT 1 MINVALUE 1 NO MAXVALUE START 1 RESTART 1 CACHE 1 NO CYCLE"
+    yield "ALTER TABLE locks SET LOGGED"  # after a crash the rows and ids of one that is not would come back
     greatest = max(number or 0 for number in known)
     yield f"SELECT setval('{sequence}', {greatest + 1}, false)"
     if not is_plain:

@@ -10,6 +10,8 @@ from lockwatch.core.errors import ValidationError
 
 DIALECTS: Final = {"sqlite": "sqlite", "postgresql": "postgres", "mariadb": "mariadb", "mysql": "mariadb"}
 """The module of each. Only the one that is used is loaded."""
+DRIVERS: Final = {"postgresql": "psycopg", "mariadb": "pymysql", "mysql": "pymysql"}
+"""The one driver of each server whose connections a service can use. A guard takes any."""
 
 
 def dialect_of(argument: str, name: str) -> Dialect:

@@ -94,6 +94,7 @@ class Lease:
         On SQLite it takes the write lock: all lock calls on the file wait until the transaction ends.
         Python's SQLite driver begins no transaction for `begin_nested()` if nothing was written before: the end of that
         savepoint is then the end of the guard. Guard before it, or write first.
+        On PostgreSQL a savepoint that is rolled back takes along the guard that was had within it.
 
         Args:
             connection: the caller's SQLAlchemy connection or session, in a transaction.

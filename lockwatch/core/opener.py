@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lockwatch.core.dialect import Dialect
-from lockwatch.core.dialects import dialect_of
+from lockwatch.core.dialects import DRIVERS, dialect_of
+from lockwatch.core.errors import ValidationError
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -28,11 +29,14 @@ def opener_of(engine: Engine) -> Opener:
     """Opens connections as an engine's pool does, and waits for none of those.
 
     Raises:
-        ValidationError: lockwatch does not know the engine's database.
+        ValidationError: lockwatch does not know the engine's database, or does not use its driver.
     """
     from sqlalchemy.exc import DBAPIError  # late: who has no engine needs no SQLAlchemy, which loads for long
 
-    dialect = dialect_of("engine", engine.dialect.name)
+    dialect, driver = dialect_of("engine", engine.dialect.name), engine.dialect.driver
+    known = DRIVERS.get(engine.dialect.name, driver)
+    if driver != known:
+        raise ValidationError("engine", driver, f"must use the driver {known}, which lockwatch knows")
     failure: type[Exception] = engine.dialect.loaded_dbapi.Error
     pool = engine.pool.recreate()
 

@@ -111,6 +111,16 @@ def test_a_key_that_no_grant_could_rely_on_becomes_one_of_ours(new_site: Site, k
             service.acquire("plan", "old", "b")
 
 
+def test_a_table_that_a_crash_would_empty_becomes_a_lasting_one(new_site: Site) -> None:
+    if new_site.kind != "postgres":
+        pytest.skip("only PostgreSQL has unlogged tables")
+    new_site.make_table(new_site.numbered)
+    new_site.execute("ALTER TABLE locks SET UNLOGGED")
+    lockwatch.upgrade(new_site.url)
+    ask = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relpersistence <> 'p'"
+    assert new_site.execute(ask) == []
+
+
 def test_ids_that_were_given_and_deleted_before_the_adoption_stay_given(new_site: Site) -> None:
     new_site.make_table(new_site.numbered)
     for _ in range(5):

@@ -314,3 +314,10 @@ def test_an_engine_of_another_kind_of_database_is_refused_by_name() -> None:
     engine = create_mock_engine("oracle://", lambda *_, **__: None)
     with pytest.raises(ValidationError, match="'oracle'"):
         LockService(engine)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("driver", ["postgresql+psycopg2", "mysql+mysqldb"])
+def test_an_engine_whose_driver_is_another_one_is_refused_by_its_name(driver: str) -> None:
+    engine = create_mock_engine(f"{driver}://", lambda *_, **__: None)
+    with pytest.raises(ValidationError, match="must use the driver"):
+        LockService(engine)  # type: ignore[arg-type]
