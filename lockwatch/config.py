@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from lockwatch.core.errors import LockwatchError
+from lockwatch.core.model import is_number
 from lockwatch.core.text import clean, shorten
 
 MIN_INTERVAL_SECS: Final = 0.1
@@ -95,9 +96,7 @@ def load(path: Path) -> Config:
 def check_interval(value: object) -> float:
     """A time between two looks, in seconds; UnfitError if it is none."""
     rule = f"must be a number of seconds from {MIN_INTERVAL_SECS:g} to {MAX_INTERVAL_SECS:g}"
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise UnfitError(rule, _shown(value))
-    if not MIN_INTERVAL_SECS <= value <= MAX_INTERVAL_SECS:
+    if not is_number(value, MIN_INTERVAL_SECS, MAX_INTERVAL_SECS):
         raise UnfitError(rule, _shown(value))
     return float(value)
 

@@ -25,7 +25,7 @@ from lockwatch.core.dialect import UPGRADE_HINT
 from lockwatch.core.errors import DatabaseBusyError, DatabaseError, LockConflictError, LockwatchError, ValidationError
 from lockwatch.core.forking import after_fork
 from lockwatch.core.held import HeldTables
-from lockwatch.core.model import Key, Lock
+from lockwatch.core.model import Key, Lock, is_number
 from lockwatch.core.monotonic import Monotonic
 from lockwatch.core.table import LockTable
 from lockwatch.core.text import clean
@@ -161,9 +161,7 @@ def validate_wait(wait_seconds: float, argument: str = "wait_seconds") -> float:
     Raises:
         ValidationError: it is not.
     """
-    if isinstance(wait_seconds, bool) or not isinstance(wait_seconds, (int, float)):
-        raise ValidationError(argument, wait_seconds, _WAIT_RULE)
-    if not 0 <= wait_seconds <= MAX_WAIT_SECS:
+    if not is_number(wait_seconds, 0, MAX_WAIT_SECS):
         raise ValidationError(argument, wait_seconds, _WAIT_RULE)
     return wait_seconds
 

@@ -16,7 +16,7 @@ from lockwatch.core.keeper import LeaseKeeper
 from lockwatch.core.kept import Kept
 from lockwatch.core.lease import Lease, OnLost
 from lockwatch.core.loss import Loss, loss_of
-from lockwatch.core.model import Lock
+from lockwatch.core.model import Lock, is_number
 from lockwatch.core.rounds import log
 from lockwatch.core.table import LockTable
 from lockwatch.core.text import clean
@@ -188,9 +188,7 @@ def heartbeat_interval(heartbeat_seconds: float | None, ttl_seconds: float) -> f
         return ttl_seconds * HEARTBEAT_SHARE
     greatest = ttl_seconds * MAX_HEARTBEAT_SHARE
     rule = f"must be a number of seconds above 0 and at most half of the TTL, {greatest:g}"
-    if isinstance(heartbeat_seconds, bool) or not isinstance(heartbeat_seconds, int | float):
-        raise ValidationError("heartbeat_seconds", heartbeat_seconds, rule)
-    if not 0 < heartbeat_seconds <= greatest:
+    if not is_number(heartbeat_seconds, 0, greatest) or heartbeat_seconds == 0:
         raise ValidationError("heartbeat_seconds", heartbeat_seconds, rule)
     return heartbeat_seconds
 

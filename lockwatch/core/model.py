@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, Self, TypeAlias
+from typing import Any, Final, NamedTuple, Self, TypeAlias, TypeGuard
 
 from lockwatch.core.errors import ValidationError
 from lockwatch.core.text import clean
@@ -149,15 +149,18 @@ class Outcome:
         return self.kind is OutcomeKind.DONE
 
 
+def is_number(value: object, least: float, greatest: float) -> TypeGuard[float]:
+    """Whether a value is a number from `least` to `greatest`, and not a truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= greatest
+
+
 def validate_ttl(ttl_seconds: float) -> float:
     """The TTL, if it is a number of seconds from 5 to 3600.
 
     Raises:
         ValidationError: it is not.
     """
-    if isinstance(ttl_seconds, bool) or not isinstance(ttl_seconds, (int, float)):
-        raise ValidationError("ttl_seconds", ttl_seconds, _TTL_RULE)
-    if not MIN_LOCK_TTL_SECS <= ttl_seconds <= MAX_LOCK_TTL_SECS:
+    if not is_number(ttl_seconds, MIN_LOCK_TTL_SECS, MAX_LOCK_TTL_SECS):
         raise ValidationError("ttl_seconds", ttl_seconds, _TTL_RULE)
     return ttl_seconds
 
