@@ -16,6 +16,8 @@ from typing import Any, Final
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Numeric,
+    Select,
     String,
     bindparam,
     cast,
@@ -100,11 +102,19 @@ def _statements() -> Statements:
         count_expired=compiled(count_of(expired)),
         # A DELETE waits for every row that it looks at; so it is told which ones, by a look that waits for none. It
         # judges them itself: to do that twice would take longer than the rest.
-        expired_ids=compiled(select(locks.c.id).where(page(), locks.c.expires_at <= _given("now"), has_shape())),
-        delete_expired=compiled(delete(locks).where(listed, expired)),
-        maybe_expired=compiled(select(*ROW).where(listed, expired)),
+        expired_runs=compiled(_runs(has_shape() & (locks.c.expires_at <= _given("now")))),
+        delete_expired=compiled(delete(locks).where(page(), expired)),
+        delete_listed=compiled(delete(locks).where(listed, expired)),
+        maybe_expired=compiled(select(*ROW).where(page(), expired)),
         unjudged=compiled(others(judgeable)),
     )
+
+
+def _runs(condition: ColumnElement[bool]) -> Select[Any]:
+    """Of the rows of a page that are so: in a run without a gap each id is as far from the first as its number is."""
+    number = cast(func.row_number().over(order_by=locks.c.id), Numeric(20))  # as no integer, it runs over nowhere
+    rows = select(locks.c.id, (locks.c.id - number).label("run")).where(page(), condition).subquery("numbered")
+    return select(func.min(rows.c.id), func.max(rows.c.id)).group_by(rows.c.run)
 
 
 def _extension() -> Any:

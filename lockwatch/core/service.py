@@ -12,7 +12,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from lockwatch.core import exact, owned
+from lockwatch.core import cleaning, exact, owned
 from lockwatch.core.acquiring import Acquirer, Request, validate_wait
 from lockwatch.core.dialect import Clock
 from lockwatch.core.errors import ValidationError
@@ -201,12 +201,12 @@ class LockService:
         One that is renewed or taken over meanwhile survives, and one whose expiry cannot be read is left alone.
         """
         with self._tables.use() as table:
-            return table.delete_expired()
+            return cleaning.delete_expired(table)
 
     def count_stale_locks(self) -> int:
         """How many locks have expired and were not cleaned up."""
         with self._tables.look() as table:
-            return table.count_expired()
+            return cleaning.count_expired(table)
 
     def get(self, resource_type: str, resource_id: str) -> Lock | None:
         """The lock of a resource, an expired one too; None if it has none.

@@ -56,8 +56,10 @@ class Statements:
     """Of the rows that have expired at `now`: an expiry, or NULL if SQL has judged them all, and how many have it."""
     delete_expired: str
     """The rows of a page that have expired at `now`, judged as they are deleted."""
-    expired_ids: str | None = None
-    """The `ids` that `delete_expired` is to be told, where it cannot be left to find them."""
+    expired_runs: str | None = None
+    """Runs of ids without a gap (first, last), all of them expired at `now`, where a DELETE has to be told of each."""
+    delete_listed: str | None = None
+    """The rows with one of `ids` that have expired at `now`, judged as they are deleted."""
     expired_times: str | None = None
     """The expiries of what `delete_expired` would delete, a line each, or NULL: to be judged in `one_snapshot`."""
     one_snapshot: str | None = None

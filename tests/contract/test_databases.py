@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import make_url
 
 import lockwatch
+from lockwatch.core import cleaning
 from lockwatch.database import Database
 from tests.contract.asking import PASSWORD, SHOWN, Asking
 from tests.contract.sites import Site
@@ -279,7 +280,7 @@ def test_a_service_to_read_only_changes_nothing_and_the_server_sees_to_it(site: 
         with pytest.raises(lockwatch.ReadOnlyError):
             service.cleanup_expired()
         with service._tables.look() as table, pytest.raises(lockwatch.DatabaseError, match="cannot be written"):
-            table.delete_expired()
+            cleaning.delete_expired(table)
     assert site.rows() == before
 
 

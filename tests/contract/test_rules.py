@@ -134,10 +134,12 @@ def test_there_is_no_memory_of_what_exists(service: LockService, site: Site) -> 
     assert len(site.rows()) == 1
 
 
+@pytest.mark.parametrize("long_run", [2, 1000])
 def test_clean_up_takes_the_stale_ones_of_many_pages_and_no_other(
-    service: LockService, site: Site, monkeypatch: pytest.MonkeyPatch
+    service: LockService, site: Site, monkeypatch: pytest.MonkeyPatch, long_run: int
 ) -> None:
-    monkeypatch.setattr("lockwatch.core.table.PAGE_SIZE", 7)
+    monkeypatch.setattr("lockwatch.core.cleaning.PAGE_SIZE", 7)
+    monkeypatch.setattr("lockwatch.core.cleaning.LONG_RUN", long_run)
     live = site.text(600)
     forms = (live, "2001-01-01", "2001-01-01T00:00:00.000000Z", "2001-01-01T00:00:00.000000Z")
     site.insert_rows({f"plan/p{number}": forms[number % 4] for number in range(40)})

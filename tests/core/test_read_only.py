@@ -13,6 +13,7 @@ import pytest
 
 import lockwatch
 from lockwatch import DatabaseError, Lock, LockRuntime, LockService, ReadOnlyError, files, plans
+from lockwatch.core import cleaning
 from lockwatch.database import Database
 from lockwatch.plans import Phase, PlanLifecycleService, PlanState
 from tests.plans.placing import put
@@ -203,7 +204,7 @@ def test_the_default_file_is_not_made_to_be_read(tmp_path: Path) -> None:
 # The second wall
 
 
-@pytest.mark.parametrize("change", ["insert", "extend", "end", "delete_expired"])
+@pytest.mark.parametrize("change", ["insert", "extend", "end"])
 def test_behind_the_gate_the_database_refuses_too(url: str, lock: Lock, change: str) -> None:
     given: dict[str, tuple[Any, ...]] = {"insert": (("plan", "new"), "me", 60), "extend": (lock, 600), "end": (lock,)}
     with (
@@ -212,7 +213,18 @@ def test_behind_the_gate_the_database_refuses_too(url: str, lock: Lock, change: 
         pytest.raises(DatabaseError, match="cannot be written"),
         service._tables.look() as table,
     ):
-        getattr(table, change)(*given.get(change, ()))
+        getattr(table, change)(*given[change])
+
+
+def test_behind_the_gate_the_database_refuses_a_clean_up_too(url: str) -> None:
+    insert_row(url)
+    with (
+        _left_as_it_is(url),
+        lockwatch.connect(url, read_only=WHY) as service,
+        pytest.raises(DatabaseError, match="cannot be written"),
+        service._tables.look() as table,
+    ):
+        cleaning.delete_expired(table)
 
 
 def test_a_watchers_connection_has_that_wall_too(url: str, lock: Lock) -> None:

@@ -267,7 +267,7 @@ def test_clean_up_takes_the_expired_and_no_others(service: LockService, url: str
 def test_clean_up_goes_through_any_number_of_rows(
     service: LockService, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lockwatch.core.table.PAGE_SIZE", 3)
+    monkeypatch.setattr("lockwatch.core.cleaning.PAGE_SIZE", 3)
     with raw(url) as connection:
         connection.executemany(
             "INSERT INTO locks VALUES (?, 'a', 'plan', ?, 'x', ?)",
