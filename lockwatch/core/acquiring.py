@@ -21,7 +21,6 @@ from functools import partial
 from typing import Final, TypeVar
 
 from lockwatch.core.courtesy import Courtesy, Pace
-from lockwatch.core.dialect import UPGRADE_HINT
 from lockwatch.core.errors import DatabaseBusyError, DatabaseError, LockConflictError, LockwatchError, ValidationError
 from lockwatch.core.forking import after_fork
 from lockwatch.core.held import HeldTables
@@ -217,8 +216,8 @@ def _require_fencing_tokens(table: LockTable) -> None:
     if table.connection.unfenced is None:
         return
     table.connection.check_table()
-    if table.connection.unfenced is not None:
-        raise DatabaseError(f"{table.connection.unfenced}, and so fence no late holder off; {UPGRADE_HINT}")
+    if (why := table.connection.unfenced) is not None:
+        raise DatabaseError(f"nothing can be acquired here: {why}; `lockwatch db upgrade` makes it fit where it can")
 
 
 def _until_next_look(holder: Lock, now: datetime, pace: Pace) -> float:

@@ -38,7 +38,7 @@ def check_table(session: Session) -> str | None:
     if not counts_up or engine != "InnoDB":
         return "ids of the table `locks` can come back"
     if counting == _INTERLEAVED:
-        return "ids of the table `locks` can come out of order, since innodb_autoinc_lock_mode is 2"
+        return "ids of the table `locks` can come out of order, since innodb_autoinc_lock_mode is 2, not 1"
     if any(columns[name][0] != EXACT for name in ("resource_type", "resource_id")):
         return "the table `locks` takes ids for one another that differ by case or accent"
     is_unique = ("resource_id,resource_type",) in [tuple(row) for row in session.execute(_UNIQUE_KEYS).fetchall()]
