@@ -115,10 +115,11 @@ class Database(ABC):
         """
 
     @abstractmethod
-    def transactional_engine(self, *, read_only: bool = False) -> Engine:
+    def transactional_engine(self, *, read_only: bool = False, kept: bool = False) -> Engine:
         """An engine for what is written beside the locks: its transactions may write from their start on.
 
-        Its connections are not pooled. Who only reads does so in AUTOCOMMIT. Raises as `engine` does.
+        Its connections are not pooled; if it is to be `kept`, for one thread that asks again and again, a server's is,
+        until `dispose`. Who only reads does so in AUTOCOMMIT. Raises as `engine` does.
         """
 
     @abstractmethod

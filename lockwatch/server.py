@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, NoReturn, Self
 
 from sqlalchemy import URL, Connection, Engine, create_engine, text
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import NullPool
+from sqlalchemy.pool import NullPool, QueuePool
 
 from lockwatch.core.dialects import dialect_of
 from lockwatch.core.errors import DatabaseError, ValidationError
@@ -80,9 +80,10 @@ class Server(Database):
         """See `Database.engine`. A connection that only reads is told so by the service."""
         return self._engine(isolation_level="AUTOCOMMIT")
 
-    def transactional_engine(self, *, read_only: bool = False) -> Engine:
+    def transactional_engine(self, *, read_only: bool = False, kept: bool = False) -> Engine:
         """See `Database.transactional_engine`."""
-        engine = self._engine(isolation_level="READ COMMITTED")
+        pool = {"poolclass": QueuePool, "pool_size": 1, "max_overflow": 0, "pool_pre_ping": True} if kept else {}
+        engine = self._engine(isolation_level="READ COMMITTED", **pool)
         self._settle_transactions(engine, read_only)
         return engine
 
@@ -126,9 +127,9 @@ class Server(Database):
         except ImportError as error:
             hint = f"pip install 'lockwatch[{self.EXTRA}]'"
             raise DatabaseError(f"the driver {self.MODULE} is not installed or does not load; {hint}") from error
-        options = {**self._engine_options(), **options}
+        options = {"poolclass": NullPool, **self._engine_options(), **options}
         try:
-            return create_engine(self.url, creator=self._connect, poolclass=NullPool, hide_parameters=True, **options)
+            return create_engine(self.url, creator=self._connect, hide_parameters=True, **options)
         except ValueError as error:
             self._refuse_parameters(error)
 

@@ -117,7 +117,7 @@ class SqliteFile(Database):
 
         return Opener(dialect=SQLITE, failure=sqlite3.Error, open=open_connection)
 
-    def transactional_engine(self, *, read_only: bool = False) -> Engine:
+    def transactional_engine(self, *, read_only: bool = False, kept: bool = False) -> Engine:  # noqa: ARG002 for servers
         """An engine for what is written beside the locks: its transactions may write from their start on.
 
         Its connections are not pooled, and never create the file. Who only reads does so in AUTOCOMMIT.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +14,8 @@ from lockwatch.cli.opening import choose, locate, named, unlocked, why_only_read
 from lockwatch.core.errors import ValidationError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lockwatch.core.service import LockService
     from lockwatch.database import Database
     from lockwatch.plans import PlanLifecycleService
@@ -69,19 +72,25 @@ def _show(target: Target, look: Look) -> None:
         service.now()  # a database that cannot be used is told here, in one line
         from lockwatch.tui import run
 
-        run(service, look, find_plan=_finder(service, located, read_only=why is not None))
+        with finding(service, located, read_only=why is not None) as find_plan:
+            run(service, look, find_plan=find_plan)
 
 
-def _finder(service: LockService, located: Database, *, read_only: bool) -> FindPlan:
-    """What finds plans: made when the first is looked for, after there is something on the screen."""
+@contextmanager
+def finding(service: LockService, located: Database, *, read_only: bool) -> Iterator[FindPlan]:
+    """What finds plans, on a connection of its own: made when the first is looked for, when rows are on the screen."""
+    closing = ExitStack()
 
     @cache
     def plans() -> PlanLifecycleService:
         from lockwatch.plans import PlanLifecycleService
 
-        return PlanLifecycleService(service, located.transactional_engine(read_only=read_only))
+        engine = located.transactional_engine(read_only=read_only, kept=True)
+        closing.callback(engine.dispose)
+        return PlanLifecycleService(service, engine)
 
-    return lambda plan_id: plans().get(plan_id)
+    with closing:
+        yield lambda plan_id: plans().get(plan_id)
 
 
 def require_theme(theme: str | None) -> None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from sqlalchemy import make_url
 
 import lockwatch
 from lockwatch import LockService
+from lockwatch.cli.screen import finding
 from lockwatch.core.dialect import ANSWER_TIMEOUT_SECS, CONNECT_TIMEOUT_SECS
 from lockwatch.core.timestamps import utc_now
 from lockwatch.database import Database
 from lockwatch.plans import PlanLifecycleService
+from lockwatch.server import Server
 from lockwatch.tui import freshness
 from tests.contract.sites import Site, reader_of
 from tests.faults.proxy import Proxy
@@ -93,6 +95,30 @@ async def test_the_state_of_a_plan_is_in_its_detail(served: Site, service: LockS
     service.acquire("plan", plan.id, "A", 60)
     async with dashboard(service, find_plan=plans.get) as running:
         await running.until_shown("import · action · queued")
+
+
+def test_plans_are_read_on_one_connection_until_it_breaks(
+    served: Site, service: LockService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To open one takes far longer than to read a plan, and the dashboard reads one with every poll."""
+    database = Database.from_url(served.url)
+    assert isinstance(database, Server)
+    connect, opened = type(database)._connect, list[Any]()
+
+    def noted(self: Server) -> Any:
+        opened.append(connect(self))
+        return opened[-1]
+
+    plan = PlanLifecycleService(service, database.transactional_engine()).create("import", project_id="shop")
+    monkeypatch.setattr(type(database), "_connect", noted)
+    with finding(service, database, read_only=False) as find_plan:
+        assert [find_plan(plan.id).name for _ in range(3)] == ["import"] * 3
+        assert len(opened) == 1
+        opened[0].close()
+        assert find_plan(plan.id).name == "import"
+        assert len(opened) == 2
+    assert getattr(opened[1], "closed", True)
+    assert not getattr(opened[1], "open", False)
 
 
 async def test_a_countdown_goes_by_the_servers_clock_and_a_skew_is_shown(
