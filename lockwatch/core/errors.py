@@ -142,7 +142,7 @@ def _shown(given: object) -> str:
 _LOSSES: Final = {
     LossReason.EXPIRED: "expired",
     LossReason.TAKEN_OVER: "was taken over",
-    LossReason.REMOVED: "is not there: it was released or removed, or never acquired",
+    LossReason.REMOVED: "is not there any more: it was released or removed",
     LossReason.UNREADABLE: "cannot be renewed: its expiry cannot be read",
     LossReason.UNREACHABLE: "ran out while the database could not be reached",
     LossReason.SHUTTING_DOWN: "ends, since the process is shutting down",
@@ -151,6 +151,8 @@ _LOSSES: Final = {
 
 
 def _loss(reason: LossReason, now: datetime | None, found: Lock | None) -> str:
+    if reason is LossReason.REMOVED and now:  # asked for by name, and not by a lease that it was once
+        return "is not there: it was released or removed, or never acquired"
     if found is None:
         return _LOSSES[reason]
     match reason:

@@ -230,7 +230,7 @@ def test_a_lock_that_is_taken_away_ends_all_of_the_command_before_the_leases_own
         removed_at = time.time()
         code, err = end_of(it)
     assert code == 4
-    assert err.splitlines()[-1].endswith("it was released or removed, or never acquired")
+    assert err.splitlines()[-1].endswith(" is not there any more: it was released or removed")
     assert not is_running(grandchild)
     assert times(stubborn)[-1] < removed_at + 5
     assert rows(url) == []

@@ -212,7 +212,7 @@ def test_a_worker_whose_lock_was_released_by_an_operator_goes_on_with_other_work
         assert has_begun(plans_of, "a-1")
         assert service.release_exact(lock).is_done
         taken(service, B)
-    lost = f"the lock of {lock.owner_id} on plan/a-1 is not there: it was released or removed"
+    lost = f"the lock of {lock.owner_id} on plan/a-1 is not there any more: it was released or removed"
     assert lost in caplog.text
     assert plans_of("other").find_abandoned()[0].plan_id == "a-1"
 
