@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from json import JSONEncoder
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeAlias
 
@@ -190,16 +191,13 @@ class Journal:
 
 
 @contextmanager
-def opened(look: Look) -> Iterator[Journal | None]:
-    """The journal that a dashboard is to keep, if any; closed at the end.
+def opened(path: Path, look: Look) -> Iterator[Journal]:
+    """The journal of a dashboard that looks so, in a file; closed at the end.
 
     Raises:
         LockwatchError: its file cannot be opened.
     """
-    if look.log is None:
-        yield None
-        return
-    journal = Journal(LogFile(look.log), look, utc_now())
+    journal = Journal(LogFile(path), look, utc_now())
     try:
         yield journal
     finally:

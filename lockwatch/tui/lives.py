@@ -135,11 +135,6 @@ class Lives:
         whole = self.ttl_seconds(lock) or lock.remaining(self._first_seen.get(lease_of(lock)) or self.began or now)
         return min(1.0, left / whole) if whole > 0 else 0.0
 
-    def usual_seconds(self, lock: Lock) -> float | None:
-        """After how many seconds its holder usually renews; None until there is a habit."""
-        renewal = self.last(lock)
-        return renewal.usual_seconds if renewal else None
-
     def late_at(self, lock: Lock) -> datetime | None:
         """From when on its holder is late: overdue by more than half of what it usually takes. None: no habit."""
         renewal = self.last(lock)

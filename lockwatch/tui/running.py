@@ -58,7 +58,7 @@ def _opened(look: Look) -> AbstractContextManager[Journal | None]:
         return nullcontext()
     from lockwatch.tui.journal import opened  # late: few keep one
 
-    return opened(look)
+    return opened(look.log, look)
 
 
 @contextmanager

@@ -25,11 +25,6 @@ class Counts:
     unreadable: int = 0
     late: int = 0
 
-    @property
-    def total(self) -> int:
-        """All of them."""
-        return self.held + self.expiring + self.stale + self.unreadable
-
 
 class Moments(NamedTuple):
     """When a lock changes its state, as POSIX timestamps: about to expire, its holder late (or never), expired."""

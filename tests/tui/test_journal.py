@@ -268,11 +268,6 @@ def test_a_database_is_not_added_to(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_without_a_file_there_is_no_journal() -> None:
-    with opened(Look(name="orders.db")) as journal:
-        assert journal is None
-
-
 def test_a_full_disk_is_told_once_and_what_waited_is_written_whole_when_there_is_room(path: Path, disk: Disk) -> None:
     log = Log(path)
     log.start()
@@ -392,8 +387,8 @@ async def test_the_dashboard_writes_down_what_happens_and_what_its_operator_does
     path: Path, service: LockService
 ) -> None:
     service.acquire("plan", "legacy", "worker-2", ttl_seconds=60)
-    look = Look(name="orders.db", log=path, interval=60)
-    with opened(look) as journal:
+    look = Look(name="orders.db", interval=60)
+    with opened(path, look) as journal:
         app = Dashboard(service, look, journal=journal, quiet_secs=0.0)
         async with app.run_test(size=(120, 30)) as pilot:
             running = Running(app, pilot)
@@ -415,8 +410,8 @@ async def test_the_dashboard_writes_down_what_happens_and_what_its_operator_does
 async def test_a_log_that_fails_is_told_on_the_screen_and_the_dashboard_goes_on(
     path: Path, service: LockService, disk: Disk
 ) -> None:
-    look = Look(name="orders.db", log=path, interval=60)
-    with opened(look) as journal:
+    look = Look(name="orders.db", interval=60)
+    with opened(path, look) as journal:
         disk.fails = True
         app = Dashboard(service, look, journal=journal, quiet_secs=0.0)
         async with app.run_test(size=(120, 30)) as pilot:

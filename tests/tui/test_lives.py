@@ -35,6 +35,12 @@ def renew_here(shown: Board, seen: Lock, seconds: float, ttl: float = 60, *, ans
     return renewed
 
 
+def usual_seconds(shown: Board, one: Lock) -> float | None:
+    """After how many seconds a holder usually renews, by the renewals that were seen."""
+    renewal = shown.lives.last(one)
+    return renewal.usual_seconds if renewal else None
+
+
 def stands(shown: Board, one: Lock, seconds: float) -> Standing:
     """How a lock stands once a look has found it unchanged."""
     see(shown, snapshot([one], seconds))
@@ -47,7 +53,7 @@ def stands(shown: Board, one: Lock, seconds: float) -> Standing:
 def test_a_holder_that_stops_is_late_when_it_is_overdue_by_half_of_what_it_usually_takes_and_not_before() -> None:
     shown = board(lock(1, 60))
     last = renew(shown, 20, 40, 60)
-    assert shown.lives.usual_seconds(last) == 20
+    assert usual_seconds(shown, last) == 20
     assert stands(shown, last, 89.9) is Standing.HELD
     assert stands(shown, last, 90) is Standing.LATE
     assert stands(shown, last, 119.9) is Standing.LATE
@@ -73,7 +79,7 @@ def test_nobody_is_late_before_two_renewals_were_seen() -> None:
 def test_a_changing_rhythm_is_judged_by_its_median() -> None:
     shown = board(lock(1, 60))
     last = renew(shown, 10, 20, 30, 75, 85)
-    assert shown.lives.usual_seconds(last) == 10
+    assert usual_seconds(shown, last) == 10
     assert stands(shown, last, 99.9) is Standing.HELD
     assert stands(shown, last, 100) is Standing.LATE
 
@@ -81,14 +87,14 @@ def test_a_changing_rhythm_is_judged_by_its_median() -> None:
 def test_a_rhythm_that_changed_for_good_is_the_new_one_after_a_few_renewals() -> None:
     shown = board(lock(1, 60))
     last = renew(shown, 10, 20, 30, 60, 90, 120, 150)
-    assert shown.lives.usual_seconds(last) == 30
+    assert usual_seconds(shown, last) == 30
 
 
 def test_how_often_the_table_is_looked_at_does_not_change_the_rhythm() -> None:
     shown = board(lock(1, 60))
     for renewed, seen in ((20, 24.9), (40, 44.9), (60, 60.1)):
         see(shown, snapshot([lock(1, renewed + 60)], seen))
-    assert shown.lives.usual_seconds(lock(1, 120)) == 20
+    assert usual_seconds(shown, lock(1, 120)) == 20
 
 
 def test_looks_that_failed_make_nobody_late() -> None:
@@ -147,7 +153,7 @@ def test_the_holders_next_renewal_after_an_operators_is_a_sign_of_life() -> None
     shown = board(lock(1, 60))
     last = renew_here(shown, renew(shown, 20, 40), 50)
     last = renew(shown, 60)
-    assert shown.lives.usual_seconds(last) == 20
+    assert usual_seconds(shown, last) == 20
     assert stands(shown, last, 89.9) is Standing.HELD
     assert stands(shown, last, 90) is Standing.LATE
 
@@ -157,7 +163,7 @@ def test_an_answer_that_comes_after_the_look_is_heeded_with_the_next_renewal_and
     last = renew_here(shown, renew(shown, 20, 40), 47, answer_first=False)
     assert stands(shown, last, 48) is Standing.HELD
     last = renew(shown, 60)
-    assert shown.lives.usual_seconds(last) == 20
+    assert usual_seconds(shown, last) == 20
     assert stands(shown, last, 90) is Standing.LATE
     see(shown, snapshot([], 91))
     assert shown.counts(at(91)).late == 0
