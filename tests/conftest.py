@@ -19,6 +19,12 @@ hypothesis.settings.register_profile("lockwatch", derandomize=True, database=Non
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "lockwatch"))
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """More than there are cores, for `-n auto`: many tests wait, for a TTL or for another process."""
+    return (os.cpu_count() or 1) + 2
+
+
 @pytest.fixture(autouse=True)
 def nothing_of_this_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test sees or touches the settings and files of whoever runs it."""
