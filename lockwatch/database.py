@@ -63,6 +63,7 @@ class Database(ABC):
 
         Raises:
             ValidationError: it is no URL, or not one that lockwatch serves. The message holds no password.
+            DatabaseError: it is a relative path, and the current folder is gone.
         """
         from lockwatch.sqlite_file import SqliteFile  # late: it knows this class
 

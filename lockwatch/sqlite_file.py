@@ -59,6 +59,7 @@ class SqliteFile(Database):
 
         Raises:
             ValidationError: there can be none.
+            DatabaseError: it is relative, and the current folder is gone.
         """
         if not path or path.startswith((":", "file:")):
             raise ValidationError(
@@ -66,7 +67,10 @@ class SqliteFile(Database):
             )
         if "\0" in path:
             raise ValidationError("database", f"sqlite:///{path}", f"{_RULE}, without a NUL character")
-        return cls(Path(path).absolute())
+        try:
+            return cls(Path(path).absolute())
+        except OSError as error:
+            raise DatabaseError(f"{clean(path)} cannot be found from here: the current folder is gone") from error
 
     @classmethod
     def path_in(cls, url: str) -> str | None:

@@ -93,6 +93,17 @@ def test_a_relative_path_keeps_its_meaning_when_the_program_changes_folder(
         assert service.acquire("plan", "p1", "a").id == 1
 
 
+def test_a_relative_path_from_a_folder_that_is_gone_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(
+        lockwatch.DatabaseError, match=r"^x/locks\.db cannot be found from here: the current folder is gone"
+    ):
+        connect("sqlite:///x/locks.db")
+    assert Database.from_url("sqlite:////x/locks.db").name == "/x/locks.db"
+
+
 def test_an_explicit_url_is_never_made_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     missing = f"sqlite:///{tmp_path}/missing.db"
     monkeypatch.setenv("LOCKWATCH_DATABASE_URL", missing)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from lockwatch.cli.opening import open_to_write
-from lockwatch.cli.options import DatabaseOption, OnOption, OwnerOption, ResourceArgument, TtlOption
+from lockwatch.cli.options import DatabaseOption, OnOption, ResourceArgument, TtlOption
 from lockwatch.core.model import DEFAULT_LOCK_TTL_SECS
 
 
@@ -22,10 +22,10 @@ def run(
     resource: ResourceArgument,
     command: Annotated[list[str], typer.Argument(metavar="COMMAND", help="What to run.", show_default=False)],
     ttl: TtlOption = DEFAULT_LOCK_TTL_SECS,
-    wait: Annotated[
-        float, typer.Option("--wait", metavar="SECONDS", help="How long to wait for another holder.")
-    ] = 0.0,
-    owner: OwnerOption = None,
+    wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="How long to wait for another holder.")] = 0,
+    owner: Annotated[
+        str | None, typer.Option("--owner", metavar="OWNER", help="Who holds it; host:pid:random if not given.")
+    ] = None,
     database: DatabaseOption = None,
     on: OnOption = None,
 ) -> int:

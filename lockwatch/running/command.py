@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess  # nosec B404
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ from lockwatch.core.text import clean
 
 
 class CommandNotFoundError(LockwatchError):
-    """There is no such command."""
+    """There is no such command, or no interpreter for it."""
 
     exit_code = 127
 
@@ -30,7 +31,7 @@ class Command:
     """A command that runs with this process's stdin, stdout and stderr. On any way out of the `with` it has ended.
 
     Raises:
-        CommandNotFoundError: there is none of that name.
+        CommandNotFoundError: there is none of that name, or no interpreter for it.
         CommandNotExecutableError: it cannot be executed.
     """
 
@@ -45,7 +46,9 @@ class Command:
                 arguments, env={**os.environ, **variables}, process_group=0, close_fds=False
             )
         except FileNotFoundError as error:
-            raise CommandNotFoundError(f"{name}: there is no such command") from error
+            is_there = shutil.which(arguments[0]) is not None
+            missing = "the interpreter that it names is missing" if is_there else "there is no such command"
+            raise CommandNotFoundError(f"{name}: {missing}") from error
         except (OSError, ValueError) as error:
             words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise CommandNotExecutableError(f"{name} cannot be executed: {words}") from error

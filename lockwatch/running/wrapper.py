@@ -53,7 +53,7 @@ def run(service: LockService, order: Order) -> int:
     Raises:
         LockConflictError: somebody else holds the lock, still at the end of the wait. Nothing was run.
         LockExpiredError: the lock was lost. Nothing of the command's process group runs any more.
-        CommandNotFoundError: there is no such command.
+        CommandNotFoundError: there is no such command, or no interpreter for it.
         CommandNotExecutableError: it cannot be executed.
         EndedBySignalError: a signal came before the command was started.
         CtrlCError: the command ended by the ctrl+c of a person at the terminal.

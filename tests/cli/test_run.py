@@ -112,6 +112,15 @@ def test_a_file_that_is_no_program_is_told_so(url: str, tmp_path: Path, capsys: 
     assert capsys.readouterr().err == f"lockwatch: {tmp_path}/data cannot be executed: Exec format error\n"
 
 
+def test_a_script_whose_interpreter_is_missing_is_told_so(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "script").write_text("#!/no/such/interpreter\n", encoding="utf-8")
+    (tmp_path / "script").chmod(stat.S_IRWXU)
+    assert main(["--database", url, "run", "plan/p1", "--", str(tmp_path / "script")]) == 127
+    assert capsys.readouterr().err == f"lockwatch: {tmp_path}/script: the interpreter that it names is missing\n"
+
+
 def test_a_database_that_is_not_there_gives_5(tmp_path: Path) -> None:
     assert main(["--database", f"sqlite:///{tmp_path}/none.db", "run", "plan/p1", "--", "true"]) == 5
 
