@@ -12,6 +12,7 @@ from lockwatch.core.service import LockService
 from lockwatch.core.text import shorten
 from lockwatch.tui.board import Board
 from lockwatch.tui.clock import Steady, steady
+from lockwatch.tui.dialogs import Dialogs
 from lockwatch.tui.ending import settle_memory
 from lockwatch.tui.freshness import Freshness
 from lockwatch.tui.look import Look
@@ -32,7 +33,6 @@ from lockwatch.tui.poller import Poller
 from lockwatch.tui.quiet import QUIET_SECS
 from lockwatch.tui.scene import Scene
 from lockwatch.tui.screens.watch import WatchScreen
-from lockwatch.tui.telling import Severity, tell
 from lockwatch.tui.themes import install
 from lockwatch.tui.wish import first_wish
 from lockwatch.tui.words import plural
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from textual.command import Provider
 
     from lockwatch.tui.journal import Journal
-    from lockwatch.tui.screens.confirm import ConfirmScreen
 
 TICK_SECS: Final = 0.5
 """How often what counts down is looked at, in seconds."""
@@ -95,16 +94,14 @@ class Dashboard(NoticingApp):
         )
         self._plan_reader = PlanReader(find_plan, self.post_message, clock)
         self.watch_screen = WatchScreen(self.scene, self._plan_reader.follow)
-        self._quiet_secs = quiet_secs
         self._waiting: list[Polled] = []
         self._passed_at = 0.0
         self._is_asked = False
         self._journal = journal
-        self._dialog: ConfirmScreen | None = None
         self._poller = Poller(
             service.watcher, self.post_message, look.interval, clock, wish=board.wish, ours=board.ours
         )
-        self._writer = Writer(service, self.post_message)
+        self._dialogs = Dialogs(self, self.scene, Writer(service, self.post_message), quiet_secs)
         install(self, look.theme)
 
     def get_default_screen(self) -> WatchScreen:
@@ -152,16 +149,15 @@ class Dashboard(NoticingApp):
     def on_journal_failed(self, message: JournalFailed) -> None:
         """Say that what happens is not written down."""
         if self.is_running:
-            self._tell(f"log: {message.reason}", "error")
+            self._dialogs.tell(f"log: {message.reason}", "error")
 
     def on_confirmed(self, message: Confirmed) -> None:
         """Carry out what was confirmed."""
-        if not self._writer.carry_out(message.order):
-            self.post_message(Settled(message.order, [], "the order before it has no answer yet"))
+        self._dialogs.carry_out(message.order)
 
     def on_cancelled(self) -> None:
         """Begin with no further portion of it."""
-        self._writer.cancel()
+        self._dialogs.stop()
 
     def on_progressed(self, message: Progressed) -> None:
         """Take in what became of a portion."""
@@ -171,35 +167,20 @@ class Dashboard(NoticingApp):
         self.scene.activity.note(message.order.verb.done, message.outcomes)
         if self._journal is not None:
             self._journal.note(message.order.verb.done, message.outcomes)
-        if (dialog := self._dialog) is not None and dialog.is_about(message.order):
-            dialog.progress(message.done)
+        self._dialogs.progress(message)
 
     def on_settled(self, message: Settled) -> None:
         """Tell what became of an order, and look at the table at once."""
         if not self.is_running:
             return
         self._poller.poll_now()
-        for notice in tell(message):
-            self._tell(*notice)
-        if (dialog := self._dialog) is not None and dialog.is_about(message.order):
-            dialog.hear(message)
+        self._dialogs.hear(message)
         self._redraw()
 
     def action_order(self, wish: str) -> None:
         """Ask about a wish: `release`, `renew` or `purge`."""
-        if self.screen is not self.watch_screen:
-            return  # a key that came before the dialog did
-        from lockwatch.tui.asking import ask
-        from lockwatch.tui.screens.confirm import ConfirmScreen
-
-        verb = Verb(wish)
-        pinned = ask(self.scene, verb)
-        if isinstance(pinned, str):
-            self._tell(f"{verb}: {pinned}", "warning")
-        else:
-            self.clear_notifications()
-            self._dialog = ConfirmScreen(self.scene, pinned, self._quiet_secs)
-            self.push_screen(self._dialog, self._forget_dialog)
+        if self.screen is self.watch_screen:  # or the key came before a dialog did
+            self._dialogs.ask(Verb(wish))
 
     def action_help(self) -> None:
         """Show the keys of the table."""
@@ -244,7 +225,7 @@ class Dashboard(NoticingApp):
         if lines:
             self.copy_to_clipboard("\n".join(lines))
             what = shorten(lines[0], _COPIED) if len(lines) == 1 else plural(len(lines), "lease")
-            self._tell(f"copied: {what}")
+            self._dialogs.tell(f"copied: {what}")
 
     def action_poll_now(self) -> None:
         """Poll at once, also while the database fails or the screen is paused."""
@@ -265,10 +246,6 @@ class Dashboard(NoticingApp):
         """Let the poller arrange what it reads as it is wished for now."""
         self._poller.wish = self.scene.board.wish
 
-    def _forget_dialog(self, _: None) -> None:
-        self._dialog = None
-        self.give_what_waited()
-
     def _take_in_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
         for polled in waiting:
@@ -277,16 +254,7 @@ class Dashboard(NoticingApp):
     def _take_in(self, message: Polled) -> None:
         scene = self.scene
         previous = scene.board.taken_at if scene.board.is_filled else None
-        scene.freshness = replace(
-            scene.freshness,
-            every=message.every,
-            taken_at=message.catalogue.taken_at,
-            polled=message.began,
-            took=message.took,
-            skew=message.skew,
-            failure=None,
-            paused=None if scene.freshness.paused is None else scene.steady(),
-        )
+        scene.freshness = scene.freshness.after(message, scene.steady())
         rows = scene.board.rows
         with self.watch_screen.table.held_in_place():
             scene.board.see(message.catalogue, message.changes, message.selection)
@@ -294,8 +262,7 @@ class Dashboard(NoticingApp):
         if self._journal is not None:
             self._journal.add(message.changes, message.catalogue, previous)
         self._plan_reader.ask(scene.plan_id())
-        if (dialog := self._dialog) is not None:
-            dialog.see(message.changes)
+        self._dialogs.see(message.changes)
         if previous is None:
             self.call_after_refresh(self._plan_reader.begin)
             self.set_timer(_CALM_SECS, settle_memory)
@@ -322,13 +289,8 @@ class Dashboard(NoticingApp):
             with self.watch_screen.table.held_in_place():
                 self.scene.board.pass_time(now)
         self.watch_screen.pass_time(rows_changed=self.scene.board.rows is not before)
-        if (dialog := self._dialog) is not None:
-            dialog.pass_time()
+        self._dialogs.pass_time()
 
     def _redraw(self) -> None:
         self.watch_screen.redraw()
-        if (dialog := self._dialog) is not None:
-            dialog.redraw()
-
-    def _tell(self, words: str, severity: Severity = "information") -> None:
-        self.give_notice(words, severity, waits=self._dialog is not None)
+        self._dialogs.redraw()

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from lockwatch.tui.messages import Polled
 
 PATIENCE_SECS: Final = 3.0
 """How many seconds beyond its interval a poll may take before the database counts as out of reach."""
@@ -34,6 +37,18 @@ class Freshness:
     skew: float = 0.0
     failure: str | None = None
     paused: float | None = None
+
+    def after(self, polled: Polled, steady: float) -> Freshness:
+        """What it is once a poll was taken in. A screen that is paused stands still at that moment from then on."""
+        return Freshness(
+            started=self.started,
+            every=polled.every,
+            taken_at=polled.catalogue.taken_at,
+            polled=polled.began,
+            took=polled.took,
+            skew=polled.skew,
+            paused=None if self.paused is None else steady,
+        )
 
     def age(self, steady: float) -> float:
         """How old the data is, in seconds; since the start if there is none yet."""
