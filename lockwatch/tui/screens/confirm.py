@@ -8,7 +8,6 @@ from typing import Final
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.content import Content
 from textual.geometry import Size
 from textual.screen import ModalScreen
 
@@ -22,17 +21,17 @@ from lockwatch.tui.pins import Pinned
 from lockwatch.tui.quiet import QUIET_SECS, Quiet
 from lockwatch.tui.rows import bar
 from lockwatch.tui.scene import Scene
+from lockwatch.tui.screens.framing import LEAST_FRAMED, frame
 from lockwatch.tui.screens.help import HelpScreen
 from lockwatch.tui.screens.scrolling import steps
 from lockwatch.tui.seen import Seen
-from lockwatch.tui.spans import BLANK, Line, Role, Span, flow, wrap
+from lockwatch.tui.spans import BLANK, Line, Role, Span, flow, width_of, wrap
 from lockwatch.tui.victims import Body, Victims, answers, title
 from lockwatch.tui.widgets.line_view import Lines
 from lockwatch.tui.words import number
 
-_WIDEST: Final = 76
-_LEAST_FRAMED: Final = Size(44, 12)
-"""A screen smaller than this has no room for a frame."""
+_LEAST_FRAMED_LINES: Final = 12
+"""A screen with fewer lines has no room for a frame."""
 _LEAST: Final = Size(20, 7)
 """A screen smaller than this cannot show what would be done."""
 _ALONE_SHARE: Final = 1 / 3
@@ -159,8 +158,8 @@ class ConfirmScreen(ModalScreen[None]):
         self._drawn_at = monotonic()
         if self._victims.pinned is not self.pinned:
             self._victims = Victims(self.pinned)
-        is_framed = self.size.width >= _LEAST_FRAMED.width and self.size.height >= _LEAST_FRAMED.height
-        cells = self._shape(is_framed)
+        is_framed = self.size.width >= LEAST_FRAMED and self.size.height >= _LEAST_FRAMED_LINES
+        cells = frame(self, self._dialog, title(self.pinned), is_framed=is_framed)
         name = self._where(cells)
         above = [name, BLANK] if is_framed else [(Span(title(self.pinned), strong=True),), name]
         body = Body(self._victims, now, cells, above)
@@ -183,16 +182,8 @@ class ConfirmScreen(ModalScreen[None]):
     def _where(self, cells: int) -> Line:
         """Where it would happen: the label, and the database."""
         label = label_of(self._scene)
-        taken = 3 + sum(len(span.text) for span in label)
-        return (Span("on ", Role.DIM), *label, Span(fit(self._scene.look.name, max(0, cells - taken)), Role.DIM))
-
-    def _shape(self, is_framed: bool) -> int:
-        """Give the dialog its frame, or take it where there is no room for one: the cells inside."""
-        self.set_class(not is_framed, "bare")
-        self._dialog.border_title = Content(title(self.pinned)) if is_framed else None
-        outer = min(_WIDEST, self.size.width)
-        self._dialog.styles.width = outer
-        return max(1, outer - (7 if is_framed else 1))
+        room = cells - width_of(label) - 3
+        return (Span("on ", Role.DIM), *label, Span(fit(self._scene.look.name, room), Role.DIM))
 
     def _answers(self, cells: int, *, is_seen: bool) -> list[Line]:
         is_quiet = self._quiet.is_quiet(monotonic())

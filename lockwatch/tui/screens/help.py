@@ -10,12 +10,10 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from lockwatch.tui.help import Mode, help_lines
+from lockwatch.tui.screens.framing import LEAST_FRAMED, frame
 from lockwatch.tui.screens.scrolling import steps
 from lockwatch.tui.widgets.line_view import Lines
 
-_WIDEST: Final = 76
-_LEAST_FRAMED: Final = 44
-"""A screen with fewer columns has no room for a frame."""
 _LEAVE: Final = ("escape", "q", "question_mark", "enter")
 
 
@@ -27,7 +25,6 @@ class HelpScreen(ModalScreen[None]):
         self._mode = mode
         self._body = Lines(id="body")
         self._dialog = Vertical(self._body, id="dialog", classes="help")
-        self._dialog.border_title = f"Help: the keys of {mode}"
 
     def compose(self) -> ComposeResult:
         """One text in a frame."""
@@ -49,10 +46,8 @@ class HelpScreen(ModalScreen[None]):
         self.call_after_refresh(self._redraw)
 
     def _redraw(self) -> None:
-        is_framed = self.size.width >= _LEAST_FRAMED
-        self.set_class(not is_framed, "bare")
-        outer = min(_WIDEST, self.size.width)
-        self._dialog.styles.width = outer
-        lines = help_lines(max(1, outer - (7 if is_framed else 1)), self._mode)
+        is_framed = self.size.width >= LEAST_FRAMED
+        title = f"Help: the keys of {self._mode}"
+        lines = help_lines(frame(self, self._dialog, title, is_framed=is_framed), self._mode)
         self._body.styles.height = max(1, min(len(lines), self.size.height - (4 if is_framed else 0)))
         self._body.show(lines)
