@@ -209,8 +209,16 @@ def locate(url: str | None = None, password: str | None = None) -> Database:
     Raises:
         ValidationError: the URL breaks a rule.
     """
-    url = url if url is not None else settings.database_url()
-    return _default() if url is None else Database.from_url(url, password)
+    of_environment = settings.database_url()
+    url = of_environment if url is None else url
+    if url is None:
+        return _default()
+    try:
+        return Database.from_url(url, password)
+    except ValidationError as error:
+        if url != of_environment or error.argument != "database":
+            raise
+        raise ValidationError(settings.DATABASE_URL, error.given, error.rule) from None
 
 
 def upgrade(url: str | None = None, password: str | None = None) -> bool:

@@ -33,7 +33,7 @@ class Given:
     log: Path | None = None
 
     def over(self, earlier: Given) -> Given:
-        """This, and what was said earlier where nothing is said here; another database takes the place of the first."""
+        """This, and what was said earlier where nothing is said here."""
         said = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(earlier, **{name: value for name, value in said.items() if value is not None})
 

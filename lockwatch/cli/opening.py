@@ -47,8 +47,8 @@ def locate(target: Target) -> Database:
     """The database itself, not opened.
 
     Raises:
-        ValidationError: its URL breaks a rule.
-        ConfigError: the same, where it is in `config.toml`.
+        ValidationError: its URL or its password breaks a rule.
+        ConfigError: the URL does, and is in `config.toml`.
     """
     from lockwatch import database
     from lockwatch.config import ConfigError
@@ -57,7 +57,7 @@ def locate(target: Target) -> Database:
     try:
         return database.locate(target.url, target.password)
     except ValidationError as error:
-        if target.named is None:
+        if target.named is None or error.argument == "password":
             raise
         key = f"databases.{target.named.name}.url"
         raise ConfigError(target.config.path, key, error.rule, str(error.given)) from None

@@ -120,6 +120,28 @@ def test_a_url_that_cannot_be_served_is_named_by_its_place_in_the_config(cli: Cl
     assert "s3cret" not in answer.err
 
 
+def test_a_url_that_cannot_be_served_is_named_by_its_variable(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(settings.DATABASE_URL, "oracle://app:s3cret@db/x")
+    for call in LISTS:
+        answer = cli(*call.split())
+        assert (answer.code, answer.out) == (2, "")
+        assert answer.err.startswith("lockwatch: LOCKWATCH_DATABASE_URL: must be ")
+        assert "s3cret" not in answer.err
+    assert cli("--database", "oracle://db/x", "list").err.startswith("lockwatch: database: must be ")
+
+
+@pytest.mark.usefixtures("config")
+def test_a_password_that_cannot_be_is_not_taken_for_a_fault_of_the_url(
+    cli: Cli, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config.write_text('[databases.prod]\nurl = "postgresql://app@db/x"')
+    monkeypatch.setenv(settings.PASSWORD, "s3cret\udcff")
+    answer = cli("--on", "prod", "list")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("lockwatch: password: must be text in UTF-8")
+    assert "s3cret" not in answer.err
+
+
 @pytest.mark.usefixtures("config")
 def test_databases_are_listed_without_passwords(cli: Cli, url: str, other: str) -> None:
     answer = cli("databases")
