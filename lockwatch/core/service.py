@@ -172,7 +172,8 @@ class LockService:
     def release(self, resource_type: str, resource_id: str, owner_id: str) -> bool:
         """End the owner's lease: True if it was live, False if there was none to end.
 
-        The owner's own expired row is removed too, though the answer is False. Another's is never touched.
+        The owner's own expired row is removed too, though the answer is False. Another's is never touched, and one whose
+        expiry cannot be read is left to a person.
 
         Raises:
             ValidationError: an argument breaks a rule.
@@ -187,6 +188,8 @@ class LockService:
 
     def release_all_for_owner(self, owner_id: str) -> int:
         """Remove all locks of an owner, so that others can go on at once: how many were removed.
+
+        One whose expiry cannot be read is left to a person.
 
         Raises:
             ValidationError: `owner_id` breaks a rule.
