@@ -172,8 +172,8 @@ class LockService:
     def release(self, resource_type: str, resource_id: str, owner_id: str) -> bool:
         """End the owner's lease: True if it was live, False if there was none to end.
 
-        The owner's own expired row is removed too, though the answer is False. Another's is never touched, and one whose
-        expiry cannot be read is left to a person.
+        The owner's own expired row is removed too, though the answer is False. Another's is never touched, and
+        one whose expiry cannot be read is left to a person.
 
         Raises:
             ValidationError: an argument breaks a rule.
