@@ -18,6 +18,7 @@ from lockwatch.tui.driver import SteadyDriver
 from lockwatch.tui.look import Look
 from lockwatch.tui.plan_reader import FindPlan
 from lockwatch.tui.poller import reason_of
+from lockwatch.tui.substitutes import encodable_screen
 
 if TYPE_CHECKING:
     from lockwatch.tui.journal import Journal
@@ -33,7 +34,7 @@ def run_dashboard(service: LockService, look: Look, find_plan: FindPlan | None) 
     with _opened(look) as journal:
         dashboard = Dashboard(service, look, find_plan=find_plan, journal=journal)
         dashboard.driver_class = SteadyDriver
-        with _quick_turns(), _signals(dashboard.end) as received:
+        with encodable_screen(), _quick_turns(), _signals(dashboard.end) as received:
             dashboard.run()
     if received:
         _pass_on(*received[0])
