@@ -33,7 +33,7 @@ from lockwatch.core.monotonic import elapsed
 from lockwatch.core.service import SHUT_DOWN_GRACE_SECS, LockService
 from lockwatch.core.text import clean
 from lockwatch.database import connect
-from lockwatch.signals import SignalChain, is_main_thread, may_interrupt
+from lockwatch.signals import Nudge, SignalChain, is_main_thread, may_interrupt
 
 log: Final = logging.getLogger("lockwatch")
 
@@ -80,6 +80,8 @@ class LockRuntime:
         self._service: LockService | None = None
         self._pid = 0
         self._chain = SignalChain(self._take)
+        self._nudge = Nudge(lambda number: number not in self._taken and self._chain.has_now(number))
+        self._taken: set[int] = set()
         self._inbox: SimpleQueue[int] = SimpleQueue()
         self._owed: list[int] = []
         self._unwinding = False
@@ -113,9 +115,15 @@ class LockRuntime:
         self._pid = os.getpid()
         atexit.register(self._leave)
         threading.Thread(target=self._serve, name="lockwatch runtime", daemon=True).start()
-        if self._heeds_signals and not self._chain.install():
-            log.warning("LockRuntime was not entered in the main thread: no signal will release its locks")
+        if self._heeds_signals:
+            self._heed_signals()
         return self
+
+    def _heed_signals(self) -> None:
+        if self._chain.install():
+            self._nudge.start()
+        else:
+            log.warning("LockRuntime was not entered in the main thread: no signal will release its locks")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -133,6 +141,7 @@ class LockRuntime:
 
     def _take(self, number: int, frame: FrameType | None) -> None:
         """The handler. It may have interrupted anything: no lock is taken, nothing logged, nobody waited for."""
+        self._taken.add(number)
         if self._is_over or os.getpid() != self._pid:
             self._chain.act(number, frame)
             return
@@ -165,7 +174,9 @@ class LockRuntime:
         self._inbox.put(_NO_SIGNAL)
         self._done.wait(self._grace_seconds + RELEASE_PATIENCE_SECS)
         atexit.unregister(self._leave)
-        self._chain.restore()
+        if is_main_thread():
+            self._chain.restore()
+            self._nudge.stop()
 
     def _serve(self) -> None:
         """The thread that ends everything, once, when a signal or the exit asks for it first."""

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final, TypeAlias
 
 from lockwatch.core.acquiring import Acquirer
+from lockwatch.core.forking import after_fork
 
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """Those that ask a process to end."""
+HANDLER_PATIENCE_SECS: Final = 0.1
+"""How long after a signal its handler may take to begin, before the main thread is called once more."""
 
 _OURS: Final = ("lockwatch.core.", "lockwatch.runtime")
 
@@ -39,10 +44,12 @@ class SignalChain:
                 signal.signal(number, self._handler)
         return True
 
+    def has_now(self, number: int) -> bool:
+        """Whether the signal is this chain's, and nobody has put another handler before it."""
+        return number in self._earlier and signal.getsignal(number) == self._handler
+
     def restore(self) -> None:
-        """Put the earlier handlers back, in the main thread, where nobody has put others since."""
-        if not is_main_thread():
-            return
+        """Put the earlier handlers back where nobody has put others since. For the main thread."""
         for number, earlier in self._earlier.items():
             if signal.getsignal(number) == self._handler:
                 signal.signal(number, earlier)
@@ -81,6 +88,62 @@ class SignalChain:
             signal.raise_signal(number)
         else:
             self._earlier[number](number, frame)
+
+
+class Nudge:
+    """Calls the main thread once more where it has missed a signal.
+
+    A signal may come to another thread, or to the main one a moment before that begins to wait. Python only notes it
+    then, and runs no handler before the main thread goes on by itself. But it writes the signal's number to a
+    descriptor at once. Where that is another's, an asyncio loop's as a rule, it has the main thread woken by it.
+    """
+
+    def __init__(self, is_missed: Callable[[int], bool]) -> None:
+        self._is_missed = is_missed
+        self._writer = _NONE
+        after_fork(self)
+
+    def start(self) -> None:
+        """Begin. For the main thread."""
+        reader, self._writer = os.pipe()
+        os.set_blocking(self._writer, False)
+        earlier = _wake_by(self._writer)
+        if earlier != _NONE:
+            _wake_by(earlier)
+            self._close()
+        threading.Thread(target=self._listen, args=(reader,), name="lockwatch signals", daemon=True).start()
+
+    def stop(self) -> None:
+        """End. For the main thread."""
+        if self._writer != _NONE:
+            current = _wake_by(_NONE)
+            if current not in (_NONE, self._writer):
+                _wake_by(current)
+            self._close()
+
+    def become_childs(self) -> None:
+        """In a forked child: its signals are nothing to the parent."""
+        self.stop()
+
+    def _close(self) -> None:
+        os.close(self._writer)
+        self._writer = _NONE
+
+    def _listen(self, reader: int) -> None:
+        main = threading.main_thread().ident
+        while numbers := os.read(reader, 64):
+            time.sleep(HANDLER_PATIENCE_SECS)
+            for number in filter(self._is_missed, set(numbers)):
+                if main is not None:
+                    signal.pthread_kill(main, number)
+        os.close(reader)
+
+
+_NONE: Final = -1
+
+
+def _wake_by(descriptor: int) -> int:
+    return signal.set_wakeup_fd(descriptor, warn_on_full_buffer=False)
 
 
 def is_main_thread() -> bool:

@@ -461,6 +461,39 @@ with runtime:
     assert rows(url) == []
 
 
+def test_a_signal_that_the_main_thread_does_not_notice_is_acted_on_all_the_same(url: str) -> None:
+    body = """
+def take_it():
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)  # the system may do so, too
+with runtime:
+    runtime.service.acquire("plan", "p1", "me")
+    threading.Timer(0.2, take_it).start()
+    ready()
+    time.sleep(60)
+"""
+    with program(url, body) as process:
+        code, _, _ = end_of(process)
+    assert code == -signal.SIGTERM
+    assert rows(url) == []
+
+
+def test_a_forked_childs_signals_are_nothing_to_the_parent(url: str) -> None:
+    body = """
+with runtime:
+    child = os.fork()
+    if not child:
+        signal.signal(signal.SIGTERM, lambda *_: os._exit(7))
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+    os.waitpid(child, 0)
+    ready()
+    time.sleep(3 * HANDLER_PATIENCE_SECS)
+    print("lives on")
+"""
+    with program(url, f"from lockwatch.signals import HANDLER_PATIENCE_SECS\n{body}") as process:
+        assert end_of(process) == (0, "lives on\n", "")
+
+
 def test_a_signal_ends_the_body_in_the_main_thread_before_its_lock_is_freed(url: str) -> None:
     body = """
 with runtime, runtime.service.hold("plan", "p1", "me"):
