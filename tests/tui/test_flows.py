@@ -347,6 +347,16 @@ async def test_help_tells_the_keys_and_a_key_leaves_it(service: LockService) -> 
         assert running.app.screen is running.app.watch_screen
 
 
+async def test_a_narrow_help_has_no_frame_and_nothing_of_it_is_cut_off(service: LockService) -> None:
+    async with dashboard(service, size=(40, 60)) as running:
+        await running.press("question_mark")
+        await running.until_shown("release the marked leases")
+        said = running.screen()
+        assert not set("╭│╰") & set(said)
+        assert "…" not in said
+        assert "in resource" in said
+
+
 async def test_q_quits(service: LockService) -> None:
     async with dashboard(service) as running:
         await running.press("q")
