@@ -15,7 +15,7 @@ from lockwatch.core.mariadb import DIALECT, open_connection, settle
 from lockwatch.core.schema import EXACT
 from lockwatch.core.text import clean
 from lockwatch.database import UPGRADE_TIMEOUT_SECS, Condition
-from lockwatch.server import Server
+from lockwatch.server import Server, durability
 
 _LOCK_NAME: Final = "SHA2(CONCAT('lockwatch upgrade ', DATABASE()), 224)"
 _IS_READ_ONLY: Final = text("SELECT @@read_only AND CURRENT_USER() NOT LIKE 'root@%'")
@@ -27,6 +27,7 @@ _OURS: Final = "table_schema = DATABASE() AND table_name = 'locks'"
 _COLLATION: Final = (
     f"SELECT collation_name FROM information_schema.columns WHERE {_OURS} AND column_name = 'resource_id'"  # noqa: S608  # nosec B608 # ours
 )
+_DURABILITY: Final = "SELECT @@innodb_flush_log_at_trx_commit IN (1, 3)"
 _BLOAT: Final = f"SELECT data_length + index_length, data_free FROM information_schema.tables WHERE {_OURS}"  # noqa: S608  # nosec B608 # ours
 MUCH_FREE: Final = 100 * 2**20
 """From how many free bytes on a table is bloated, if they are more than what it holds, too."""
@@ -70,11 +71,12 @@ class MariadbDatabase(Server):
         return connection.scalar(text(find), {"name": table}) is not None
 
     def conditions(self) -> list[Condition]:
-        """See `Database.conditions`: version, isolation, collation, and free space in the table."""
+        """See `Database.conditions`: version, isolation, durability, collation, and free space in the table."""
         version, isolation = self.ask(_SERVER)
         return [
             Condition(name="Server", message=f"MariaDB {clean(version)}"),
             Condition(name="Isolation", message=f"lock calls run at {clean(isolation).lower().replace('-', ' ')}"),
+            durability(bool(self.ask(_DURABILITY)[0]), "set innodb_flush_log_at_trx_commit to 1"),
             *map(_collation, filter(None, [self.ask(_COLLATION)])),
             *map(_bloat, filter(None, [self.ask(_BLOAT)])),
         ]

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, event, text
 from lockwatch.core.postgres import DIALECT, TIMEOUTS, is_pooled, open_connection
 from lockwatch.core.text import clean
 from lockwatch.database import UPGRADE_TIMEOUT_SECS, Condition
-from lockwatch.server import Server
+from lockwatch.server import Server, durability
 
 _ALONE: Final = text("SELECT pg_advisory_xact_lock(hashtextextended('lockwatch upgrade', 0))")
 _MAY_WRITE: Final = text(
@@ -21,6 +21,7 @@ _MAY_WRITE: Final = text(
 )
 
 _SERVER: Final = "SELECT current_setting('server_version'), current_setting('transaction_isolation')"
+_DURABILITY: Final = "SELECT current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off'"
 _BLOAT: Final = (
     "SELECT n_live_tup, n_dead_tup, pg_table_size(relid) FROM pg_stat_user_tables WHERE relid = to_regclass('locks')"
 )
@@ -79,11 +80,12 @@ class PostgresDatabase(Server):
         return connection.scalar(text("SELECT to_regclass(:name)::text"), {"name": table}) is not None
 
     def conditions(self) -> list[Condition]:
-        """See `Database.conditions`: version, isolation, and dead rows of the table."""
+        """See `Database.conditions`: version, isolation, durability, and dead rows of the table."""
         version, isolation = self.ask(_SERVER)
         return [
             Condition(name="Server", message=f"PostgreSQL {clean(version)}"),
             Condition(name="Isolation", message=f"lock calls run at {clean(isolation)}"),
+            durability(bool(self.ask(_DURABILITY)[0]), "turn fsync and synchronous_commit on"),
             *map(_bloat, filter(None, [self.ask(_BLOAT)])),
         ]
 

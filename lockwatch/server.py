@@ -17,7 +17,7 @@ from lockwatch.core.dialects import dialect_of
 from lockwatch.core.errors import DatabaseError, ValidationError
 from lockwatch.core.model import as_text
 from lockwatch.core.text import clean
-from lockwatch.database import HEAD_REVISION, VERSION_TABLE, Database
+from lockwatch.database import HEAD_REVISION, VERSION_TABLE, Condition, Database
 from lockwatch.migrating import one_upgrade, run_migrations
 
 READ_ONLY: Final = "this user may not change the locks"
@@ -199,3 +199,11 @@ def _can_be_sent(text: object) -> bool:
         return isinstance(text, str) and b"\0" not in text.encode()
     except UnicodeEncodeError:
         return False
+
+
+def durability(is_kept: bool, hint: str) -> Condition:
+    """Whether a server has on its disk what it has granted; else what to do."""
+    if is_kept:
+        return Condition(name="Durability", message="a grant is on the server's disk when it is given")
+    message = "a server that crashes may forget its last grants, and their holders live on beside new ones"
+    return Condition(name="Durability", message=message, hint=hint)

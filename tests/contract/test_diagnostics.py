@@ -15,8 +15,8 @@ from tests.contract.sites import Site
 
 OF_KIND = {
     "sqlite": {"Journal"},
-    "postgres": {"Server", "Isolation", "Bloat"},
-    "mysql": {"Server", "Isolation", "Collation", "Bloat"},
+    "postgres": {"Server", "Isolation", "Durability", "Bloat"},
+    "mysql": {"Server", "Isolation", "Durability", "Collation", "Bloat"},
 }
 
 
