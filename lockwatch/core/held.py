@@ -168,10 +168,10 @@ class HeldTables:
             return
         table.connection.idle_since = monotonic()
         self._idle.append(table)
-        if self._sweep is None and (patience := self.dialect.idle_secs) is not None:
-            self._sweep_in(patience)
         if self._closed:
             self.close_idle()
+        elif self._sweep is None and (patience := self.dialect.idle_secs) is not None:
+            self._sweep_in(patience)
 
     def close_idle(self) -> None:
         """Close what nobody uses now. The next calls open anew."""

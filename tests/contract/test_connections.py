@@ -70,6 +70,15 @@ def test_connections_that_nobody_uses_close(site: Site) -> None:
         assert len(service._tables._idle) == 1
 
 
+def test_a_call_that_ends_after_the_service_was_closed_leaves_no_thread_behind(site: Site) -> None:
+    before = set(threading.enumerate())
+    service = lockwatch.connect(site.url)
+    with service._tables.use() as table:
+        service.close()
+        assert table.count_expired() == 0
+    assert set(threading.enumerate()) <= before
+
+
 def test_who_comes_back_often_uses_one_connection(service: LockService) -> None:
     service.now()
     (first,) = service._tables._idle
