@@ -25,10 +25,12 @@ from lockwatch.cli.options import (
     TypeFilterOption,
 )
 from lockwatch.cli.screen import watch
-from lockwatch.core.errors import LockwatchError
+from lockwatch.core.errors import LockwatchError, ValidationError
 from lockwatch.version import __version__
 
 _USER_AND_PASSWORD: Final = re.compile(r"(?<=://)\S*@")
+_FLAGS: Final = {"ttl_seconds": "--ttl", "wait_seconds": "--wait", "owner_id": "--owner", "project_id": "--project"}
+"""What arguments of the core are called here."""
 
 app = typer.Typer(
     name="lockwatch",
@@ -92,12 +94,18 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         code = get_command(app).main(args=arguments, prog_name="lockwatch", standalone_mode=False)
     except LockwatchError as error:
-        complain(str(error))
+        complain(_in_flags(error))
         return error.exit_code
     except typer.TyperException as error:
         complain(_USER_AND_PASSWORD.sub("…@", error.format_message()).rstrip(".") + _help_hint(error))
         return error.exit_code
     return int(code or 0)
+
+
+def _in_flags(error: LockwatchError) -> str:
+    if isinstance(error, ValidationError) and error.argument in _FLAGS:
+        return str(ValidationError(_FLAGS[error.argument], error.given, error.rule))
+    return str(error)
 
 
 def _help_hint(error: typer.TyperException) -> str:

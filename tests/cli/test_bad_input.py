@@ -260,3 +260,17 @@ def test_a_process_of_its_own_says_it_in_one_line_too(url: str, call: tuple[str,
     assert (answer.code, answer.out) == (2, "")
     assert _is_one_clear_line(answer.err)
     assert "secret" not in answer.err
+
+
+@pytest.mark.parametrize(
+    ("given", "flag"),
+    [
+        (("acquire", "plan/p1", "--owner", "a", "--ttl", "1"), "--ttl"),
+        (("acquire", "plan/p1", "--owner", " "), "--owner"),
+        (("run", "plan/p1", "--wait", "-1", "--", "true"), "--wait"),
+        (("plans", "create", "import", "--project", " "), "--project"),
+    ],
+)
+def test_what_breaks_a_rule_is_called_as_it_was_typed(cli: Cli, given: tuple[str, ...], flag: str) -> None:
+    refused = cli(*given)
+    assert (refused.code, refused.err.startswith(f"lockwatch: {flag}: must ")) == (2, True), refused.err
