@@ -17,7 +17,7 @@ T = TypeVar("T")
 PORTION: Final = 500
 """How many rows of a large answer are taken at once."""
 RACES: Final = 6
-"""How often a transaction is tried of which the database says that another one came first."""
+"""How often a transaction is tried where another one comes first; a single statement once more."""
 _PAUSE_SECS: Final = 0.02
 """The longest pause before the second of these tries; it grows with each."""
 
