@@ -17,12 +17,10 @@ from lockwatch.tui.catalogue import BEFORE_ALL, Catalogue
 from lockwatch.tui.deeds import Deeds
 from lockwatch.tui.diff import Changes, Lease, lease_of
 from lockwatch.tui.event_lines import event_line, rest_line
-from lockwatch.tui.happenings import Between, Event, Happening, Kind, Rest, between
+from lockwatch.tui.happenings import Between, Event, Kind, Rest, between
 from lockwatch.tui.rules import rule
 from lockwatch.tui.spans import BLANK, Line, Role, Span, blanks, crop
 from lockwatch.tui.wish import Filter
-
-__all__ = ["Activity", "Entry", "Event", "Happening", "Rest", "entry_line", "heading", "lines"]
 
 _FEW: Final = 300
 """So many events of one look are kept one by one; of more the newest, and the rest as a number."""

@@ -11,9 +11,10 @@ import pytest
 from lockwatch import LockService
 from lockwatch.cells import width
 from lockwatch.core.model import Lock, Outcome, OutcomeKind
-from lockwatch.tui.activity import Activity, Event, Happening, Rest, entry_line, lines
+from lockwatch.tui.activity import Activity, entry_line, lines
 from lockwatch.tui.board import Board
 from lockwatch.tui.diff import lease_of
+from lockwatch.tui.happenings import Event, Happening, Rest
 from lockwatch.tui.spans import Role
 from lockwatch.tui.widgets.line_view import Lines
 from lockwatch.tui.wish import Filter, Standing

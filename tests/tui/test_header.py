@@ -70,6 +70,13 @@ def test_what_is_urgent_is_told_in_words_where_they_fit() -> None:
     assert "1 expiring  1 stale  1 unreadable  ● live <1s" in said
 
 
+def test_where_there_is_no_room_for_zeros_it_still_tells_how_many_are_held() -> None:
+    seen = scene(name="orders@database-1.example:5432")
+    see(seen.board, snapshot([*(lock(number, 60) for number in range(1, 16)), lock(16, -5), lock(17, None)]))
+    assert text(header(seen, 80)).endswith(" 15 held  1 stale  1 unreadable  ● live <1s ")
+    assert "15 held  0 expiring" in text(header(seen, 90))
+
+
 @pytest.mark.parametrize(
     ("cells", "failure"), [*((cells, None) for cells in (20, 24, 32, 40, 60, 80, 120)), (40, "gone"), (80, "gone")]
 )
