@@ -185,6 +185,8 @@ class HeldTables:
         self._sweep.name = "lockwatch idle connections"
         with suppress(RuntimeError):  # no more threads: then they stay open
             self._sweep.start()
+        if self._closed:  # meanwhile, and what was there to cancel then was cancelled
+            self._sweep.cancel()
 
     def close_long_idle(self) -> None:
         """Close what nobody has used for a while, and come back for the others."""
