@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lockwatch.core.model import Lock, LockSnapshot, Row
+from lockwatch.core.model import Lock, Row
 from lockwatch.core.timestamps import from_text
 
 if TYPE_CHECKING:
@@ -67,11 +67,6 @@ class Watcher:
             self._rows, came, went = compare(self._rows, table.each())
             self._connection, self._version = table.connection, version
             return Watched(taken_at=taken_at, locks=self._rows.locks, by_id=self._rows.by_id, came=came, went=went)
-
-    def snapshot(self) -> LockSnapshot:
-        """All locks now. Raises as `look` does."""
-        watched = self.look()
-        return LockSnapshot(taken_at=watched.taken_at, locks=watched.locks)
 
     def close(self) -> None:
         """Close its connection."""

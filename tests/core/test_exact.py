@@ -213,7 +213,7 @@ def test_a_row_of_odd_bytes_is_listed_released_and_purged_exactly(
         )
     live, stale, unreadable = service.snapshot().locks
     watcher = service.watcher()
-    assert watcher.snapshot().locks == (live, stale, unreadable)
+    assert watcher.look().locks == (live, stale, unreadable)
     watcher.close()
     assert (live.is_expired(clock.now), stale.is_expired(clock.now), unreadable.is_readable) == (False, True, False)
     assert [outcome.kind for outcome in service.purge_exact([live, stale, unreadable])] == [

@@ -260,14 +260,14 @@ url, what = sys.argv[1:]
 service = lockwatch.connect(url)
 watcher = service.watcher()
 mine = service.acquire("plan", "parent", "parent")
-watcher.snapshot()
+watcher.look()
 assert len(service._tables._idle) == len(watcher._tables._idle) == 1
 child = os.fork()
 if child == 0:
     assert not service._tables._idle and not watcher._tables._idle
     if what == "use":
         assert service.acquire("plan", "child", "child").id > mine.id
-        assert len(watcher.snapshot().locks) == 2
+        assert len(watcher.look().locks) == 2
         service.release("plan", "child", "child")
     if what in ("close", "use"):
         service.close()
@@ -278,7 +278,7 @@ if child == 0:
 assert os.waitpid(child, 0)[1] == 0
 for number in range(20):
     service.acquire("plan", f"p{number}", "parent")
-assert len(watcher.snapshot().locks) == 21
+assert len(watcher.look().locks) == 21
 assert service._tables._idle[0].connection.rows("PRAGMA integrity_check") == [("ok",)]
 service.close()
 watcher.close()

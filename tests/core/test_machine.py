@@ -298,14 +298,14 @@ class Locks(RuleBasedStateMachine):
 
     @invariant()
     def the_table_is_what_the_model_says(self) -> None:
-        snapshot = self.watcher.snapshot()
-        assert snapshot.taken_at == self.clock.now
+        seen = self.watcher.look()
+        assert seen.taken_at == self.clock.now
         found = {
-            lock.resource_id: Row(lock.id, lock.owner_id, lock.expires_at, lock.expires_text) for lock in snapshot.locks
+            lock.resource_id: Row(lock.id, lock.owner_id, lock.expires_at, lock.expires_text) for lock in seen.locks
         }
         assert found == self.rows
-        assert {lock.resource_id for lock in snapshot.stale} == self.stale()
-        assert [lock.id for lock in snapshot.locks] == sorted(lock.id for lock in snapshot.locks)
+        assert {lock.resource_id for lock in self.service().snapshot().stale} == self.stale()
+        assert [lock.id for lock in seen.locks] == sorted(lock.id for lock in seen.locks)
 
     @rule(resource=RESOURCES)
     def get(self, resource: str) -> None:

@@ -25,7 +25,7 @@ FUTURE = "2999-01-01T00:00:00.000000Z"
 
 def _watched(service: LockService) -> object:
     with closing(service.watcher()) as watcher:
-        return watcher.snapshot().locks
+        return watcher.look().locks
 
 
 WRITES: dict[str, Callable[[LockService, Lock], object]] = {
@@ -289,31 +289,31 @@ def test_a_sealed_database_is_read_and_seen_to_be_unwritable(sealed: str) -> Non
 def test_a_change_to_a_sealed_database_is_not_overlooked(sealed: str) -> None:
     with lockwatch.connect(sealed, read_only=WHY) as service, closing(service.watcher()) as watcher:
         with _as_nobody():
-            assert len(watcher.snapshot().locks) == 1
+            assert len(watcher.look().locks) == 1
         path_of(sealed).parent.chmod(0o755)
         insert_row(sealed, "plan/p2", "b")
         path_of(sealed).parent.chmod(0o555)
         with _as_nobody():
             with pytest.raises(DatabaseError, match="replaced since it was opened"):
-                watcher.snapshot()
-            assert len(watcher.snapshot().locks) == 2
+                watcher.look()
+            assert len(watcher.look().locks) == 2
 
 
 def test_a_sealed_database_that_others_begin_to_write_is_read_with_their_log(sealed: str) -> None:
     with lockwatch.connect(sealed, read_only=WHY) as service, closing(service.watcher()) as watcher:
         with _as_nobody():
-            assert len(watcher.snapshot().locks) == 1
+            assert len(watcher.look().locks) == 1
         path_of(sealed).parent.chmod(0o755)
         with lockwatch.connect(sealed) as other:
             other.acquire("plan", "p2", "b")
             path_of(sealed).parent.chmod(0o555)
             with _as_nobody():
                 with pytest.raises(DatabaseError, match="replaced since it was opened"):
-                    watcher.snapshot()
-                assert len(watcher.snapshot().locks) == 2
+                    watcher.look()
+                assert len(watcher.look().locks) == 2
             other.release("plan", "p2", "b")
             with _as_nobody():
-                assert len(watcher.snapshot().locks) == 1
+                assert len(watcher.look().locks) == 1
             path_of(sealed).parent.chmod(0o755)
 
 

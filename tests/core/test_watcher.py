@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import lockwatch
-from lockwatch import LockService, Watcher
+from lockwatch import LockService, LockSnapshot, Watcher
 from lockwatch.core.model import Row
 from lockwatch.core.table import LockTable
 from lockwatch.core.watcher import Rows, compare
@@ -25,10 +25,10 @@ def test_a_snapshot_is_the_same_tuple_while_nothing_changed(
     service: LockService, watcher: Watcher, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service.acquire("plan", "p1", "a")
-    first = watcher.snapshot()
+    first = watcher.look()
     monkeypatch.delattr(LockTable, "each")
     clock.advance(1)
-    second = watcher.snapshot()
+    second = watcher.look()
     assert second.locks is first.locks
     assert second.taken_at == clock.now
 
@@ -43,11 +43,11 @@ def test_every_change_is_seen(service: LockService, watcher: Watcher, url: str) 
         lambda: service.acquire("plan", "p1", "b"),
         lambda: service.release("plan", "p1", "b"),
     ]
-    before = watcher.snapshot().locks
+    before = watcher.look().locks
     for step in steps:
         step()
-        seen = watcher.snapshot()
-        assert seen == service.snapshot()
+        seen = watcher.look()
+        assert LockSnapshot(taken_at=seen.taken_at, locks=seen.locks) == service.snapshot()
         assert seen.locks != before
         before = seen.locks
 
@@ -64,28 +64,28 @@ def test_a_change_between_the_poll_and_its_read_is_seen_by_the_next(
         return iter(found)
 
     monkeypatch.setattr(LockTable, "each", change_after_reading)
-    assert watcher.snapshot().locks == ()
-    assert [lock.resource_id for lock in watcher.snapshot().locks] == ["late"]
+    assert watcher.look().locks == ()
+    assert [lock.resource_id for lock in watcher.look().locks] == ["late"]
 
 
 def test_a_watcher_goes_on_after_the_file_was_away(service: LockService, watcher: Watcher, url: str) -> None:
     service.acquire("plan", "p1", "a")
-    before = watcher.snapshot().locks
+    before = watcher.look().locks
     path = path_of(url)
     away = path.with_name("away.db")
     path.rename(away)
     for _ in range(2):
         with pytest.raises(lockwatch.DatabaseError, match="no database file"):
-            watcher.snapshot()
+            watcher.look()
     away.rename(path)
-    assert watcher.snapshot().locks == before
+    assert watcher.look().locks == before
 
 
 def test_a_watcher_of_a_replaced_file_says_so_once_and_shows_the_new_one(
     service: LockService, watcher: Watcher, url: str
 ) -> None:
     service.acquire("plan", "old", "a")
-    assert len(watcher.snapshot().locks) == 1
+    assert len(watcher.look().locks) == 1
     service.close()
     path = path_of(url)
     for file in path.parent.glob("locks.db*"):
@@ -93,28 +93,28 @@ def test_a_watcher_of_a_replaced_file_says_so_once_and_shows_the_new_one(
     lockwatch.upgrade(url)
     insert_row(url, "plan/new", "b")
     with pytest.raises(lockwatch.DatabaseError, match="replaced"):
-        watcher.snapshot()
-    assert [lock.resource_id for lock in watcher.snapshot().locks] == ["new"]
+        watcher.look()
+    assert [lock.resource_id for lock in watcher.look().locks] == ["new"]
 
 
 def test_a_watcher_says_that_the_table_is_gone_and_comes_back_with_it(watcher: Watcher, url: str) -> None:
-    watcher.snapshot()
+    watcher.look()
     execute(url, "ALTER TABLE locks RENAME TO elsewhere")
     for _ in range(2):
         with pytest.raises(lockwatch.DatabaseError, match="locks"):
-            watcher.snapshot()
+            watcher.look()
     execute(url, "ALTER TABLE elsewhere RENAME TO locks")
-    assert watcher.snapshot().locks == ()
+    assert watcher.look().locks == ()
 
 
 def test_closing_the_service_leaves_a_watcher_alone_and_the_other_way_round(url: str) -> None:
     service = lockwatch.connect(url)
     watcher = service.watcher()
     service.close()
-    assert watcher.snapshot().locks == ()
+    assert watcher.look().locks == ()
     watcher.close()
     with pytest.raises(lockwatch.LockwatchError, match="closed"):
-        watcher.snapshot()
+        watcher.look()
 
 
 def test_a_row_that_did_not_change_is_the_very_same_lock(service: LockService, watcher: Watcher, url: str) -> None:
