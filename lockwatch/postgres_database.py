@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 from sqlalchemy import Connection, Engine, event, text
 
-from lockwatch.core.postgres import DIALECT, TIMEOUTS, is_pooled, open_connection
+from lockwatch.core.postgres import DIALECT, SET_LOCAL, is_pooled, open_connection
 from lockwatch.core.text import clean
 from lockwatch.database import UPGRADE_TIMEOUT_SECS, Condition
 from lockwatch.server import Server, durability
@@ -21,7 +21,7 @@ _MAY_WRITE: Final = text(
 )
 
 _SERVER: Final = "SELECT current_setting('server_version'), current_setting('transaction_isolation')"
-_DURABILITY: Final = "SELECT current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off'"
+_DURABILITY: Final = "SELECT current_setting('fsync') = 'on'"
 _BLOAT: Final = (
     "SELECT n_live_tup, n_dead_tup, pg_table_size(relid) FROM pg_stat_user_tables WHERE relid = to_regclass('locks')"
 )
@@ -63,7 +63,7 @@ class PostgresDatabase(Server):
                 return
             if connection.info["lockwatch_pooled"]:
                 read_only_too = ("SET LOCAL transaction_read_only = on",) if read_only else ()
-                for setting in (*TIMEOUTS, *read_only_too):
+                for setting in (*SET_LOCAL, *read_only_too):
                     connection.exec_driver_sql(setting)
 
         event.listen(engine, "connect", settle)
@@ -85,7 +85,7 @@ class PostgresDatabase(Server):
         return [
             Condition(name="Server", message=f"PostgreSQL {clean(version)}"),
             Condition(name="Isolation", message=f"lock calls run at {clean(isolation)}"),
-            durability(bool(self.ask(_DURABILITY)[0]), "turn fsync and synchronous_commit on"),
+            durability(bool(self.ask(_DURABILITY)[0]), "turn fsync on"),
             *map(_bloat, filter(None, [self.ask(_BLOAT)])),
         ]
 

@@ -44,9 +44,10 @@ from lockwatch.core.dialect import (
     Session,
 )
 from lockwatch.core.errors import DatabaseError
+from lockwatch.core.guard_words import held_row, key_in_hex, out_of_hex
 from lockwatch.core.mariadb_errors import lacks, translate
 from lockwatch.core.mariadb_table import check_table
-from lockwatch.core.model import Lock, Row, as_text
+from lockwatch.core.model import Lock, as_text
 from lockwatch.core.schema import EXACT, locks
 from lockwatch.core.statements import Statements
 from lockwatch.core.text import clean
@@ -238,8 +239,7 @@ def _is_given_in_hex(column: ColumnElement[str], name: str) -> ColumnElement[boo
     return column == func.CONVERT(given, type_=String).collate(EXACT)
 
 
-_OF_RESOURCE: Final = Words(now=_WORDS.now, equals=_is_given_in_hex, equals_bytes=_is_given_in_hex).of_resource
-_HOLD_ROW: Final = select(locks.c.id, *map(_in_hex, ROW[1:])).where(_OF_RESOURCE).with_for_update()
+_HOLD_ROW: Final = held_row(_in_hex, _is_given_in_hex)
 _IN_TRANSACTION: Final[ColumnElement[int]] = literal_column("@@in_transaction")
 _JUDGE: Final = select(_WORDS.now, _IN_TRANSACTION)
 
@@ -248,17 +248,10 @@ def _guard(connection: Connection, lock: Lock, _clock: Clock) -> Guarded:
     """Locks the row, and then looks at the clock: the lock may have been waited for.
 
     Only the locking read tells the truth: a plain one may still show the row as it was when the transaction began.
-    Text goes both ways in hexadecimal digits: the caller's connection may have a character set of few names.
     """
-    named = {"type": lock.resource_type.encode().hex(), "resource": lock.resource_id.encode().hex()}
-    row = connection.execute(_HOLD_ROW, named).first()
+    row = connection.execute(_HOLD_ROW, key_in_hex(lock)).first()
     now, in_transaction = connection.execute(_JUDGE).one()
-    return Guarded(row and _out_of_hex(row), written(as_text(now)), bool(in_transaction))
-
-
-def _out_of_hex(row: Row) -> Row:
-    number, *cells = row
-    return (number, *(cell if cell is None else bytes.fromhex(as_text(cell)) for cell in cells))
+    return Guarded(out_of_hex(row), written(as_text(now)), bool(in_transaction))
 
 
 def _is_gone(driver: Any) -> bool:

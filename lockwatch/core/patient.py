@@ -13,6 +13,12 @@ from lockwatch.core.dialect import ANSWER_TIMEOUT_SECS
 T = TypeVar("T")
 
 
+def options_of_environment() -> str:
+    """What `$PGOPTIONS` asks of every session, as the driver finds it: it asks for no more once it is given some."""
+    options = psycopg.pq.Conninfo.get_defaults()
+    return next((option.val.decode() for option in options if option.keyword == b"options" and option.val), "")
+
+
 class PatientConnection(psycopg.Connection[Any]):
     """Gives up an answer that does not come in time: a server that has stopped keeps none of its own timeouts."""
 

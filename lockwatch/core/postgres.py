@@ -37,7 +37,6 @@ from lockwatch.core.dialect import (
     CONNECT_TIMEOUT_SECS,
     LOCK_TIMEOUT_SECS,
     STATEMENT_TIMEOUT_SECS,
-    UPGRADE_HINT,
     Clock,
     Cursor,
     Dialect,
@@ -45,11 +44,12 @@ from lockwatch.core.dialect import (
     Parameters,
     Session,
 )
-from lockwatch.core.errors import DatabaseError
+from lockwatch.core.guard_words import held_row, key_in_hex, out_of_hex
 from lockwatch.core.model import Lock
 from lockwatch.core.postgres_errors import lacks, translate
+from lockwatch.core.postgres_table import check_table
 from lockwatch.core.schema import locks
-from lockwatch.core.statements import COLUMNS, Statements
+from lockwatch.core.statements import Statements
 from lockwatch.core.timestamps import written
 from lockwatch.core.words import GRANTED, NEW_ROW, ROW, Words, common, compiler, end_owned, grant, materialized, page
 from lockwatch.core.written_form import has_shape, is_moment, others
@@ -137,10 +137,12 @@ def _later(moment: ColumnElement[Any]) -> ColumnElement[str]:
 
 
 BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
-TIMEOUTS: Final = (
-    f"SET LOCAL statement_timeout = '{STATEMENT_TIMEOUT_SECS}s'",
-    f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT_SECS}s'",
-)
+_SETTINGS: Final = {
+    "statement_timeout": f"{STATEMENT_TIMEOUT_SECS}s",
+    "lock_timeout": f"{LOCK_TIMEOUT_SECS}s",
+    "synchronous_commit": "on",  # a server that crashes must not forget a grant, and give out its number again
+}
+SET_LOCAL: Final = tuple(f"SET LOCAL {name} = '{value}'" for name, value in _SETTINGS.items())
 """What a transaction sets for itself where its session is nobody's own."""
 FORBID_WRITES: Final = "SET default_transaction_read_only = on"
 OWN_SESSION: Final = "lockwatch.own_session"
@@ -149,8 +151,7 @@ OPTIONS: Final = " ".join(
     f"-c {name}={value}"
     for name, value in {
         OWN_SESSION: "on",
-        "statement_timeout": f"{STATEMENT_TIMEOUT_SECS}s",
-        "lock_timeout": f"{LOCK_TIMEOUT_SECS}s",
+        **_SETTINGS,
         "default_transaction_isolation": r"read\ committed",
     }.items()
 )
@@ -162,10 +163,10 @@ def open_connection(arguments: dict[str, Any]) -> psycopg.Connection[Any]:
 
     An answer that does not come is given up, also if the server has stopped without a word.
     """
-    from lockwatch.core.patient import PatientConnection  # late: it needs the driver
+    from lockwatch.core.patient import PatientConnection, options_of_environment  # late: it needs the driver
 
     arguments = {**_DEFAULTS, **arguments, "prepare_threshold": None}
-    own = f"{arguments.get('options', '')} {OPTIONS}".strip()
+    own = f"{arguments.get('options') or options_of_environment()} {OPTIONS}".strip()
     try:
         return PatientConnection.connect(**{**arguments, "options": own})
     except PatientConnection.Refused as error:
@@ -191,7 +192,7 @@ class PooledSession:
 
     def __init__(self, driver: psycopg.Connection[Any]) -> None:
         self._driver = driver
-        self._settings = [BEGIN, *TIMEOUTS]
+        self._settings = [BEGIN, *SET_LOCAL]
 
     def execute(self, sql: str, parameters: Parameters | tuple[()] = (), /) -> Cursor:
         """Run one statement, or begin a transaction."""
@@ -224,6 +225,7 @@ def is_pooled(driver: psycopg.Connection[Any]) -> bool:
 
 def _prepare(driver: psycopg.Connection[Any], _clock: Clock) -> Session:
     driver.prepare_threshold = None
+    driver.commit()  # what a listener of the caller's engine may have begun, to set something
     driver.autocommit = True
     if is_pooled(driver):
         return PooledSession(driver)
@@ -231,37 +233,16 @@ def _prepare(driver: psycopg.Connection[Any], _clock: Clock) -> Session:
     return driver.cursor()  # one for all statements: to make one costs half of what a small statement does
 
 
-_TABLE: Final = """
-SELECT columns, counts_up, EXISTS (
-    SELECT FROM pg_index WHERE indrelid = oid AND indisunique AND indisvalid AND indnkeyatts = 2
-      AND indpred IS NULL AND indexprs IS NULL AND (
-        SELECT array_agg(attname::text ORDER BY attname) FROM pg_attribute
-        WHERE attrelid = oid AND attnum = ANY (indkey::int2[])) = ARRAY['resource_id', 'resource_type'])
-FROM (
-    SELECT c.oid, a.columns, CASE WHEN 'id' = ANY (a.columns) THEN (
-        SELECT NOT seqcycle AND seqcache = 1 AND seqincrement > 0 FROM pg_sequence
-        WHERE seqrelid = pg_get_serial_sequence(c.oid::regclass::text, 'id')::regclass) END AS counts_up
-    FROM pg_class c, LATERAL (
-        SELECT array_agg(attname::text) AS columns FROM pg_attribute
-        WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) a
-    WHERE c.oid = to_regclass('locks')) found
-"""
+def _in_hex(column: ColumnElement[Any]) -> ColumnElement[str]:
+    return func.encode(func.convert_to(column, literal_column("'UTF8'")), literal_column("'hex'"))
 
 
-def _check_table(session: Session) -> str | None:
-    found = session.execute(_TABLE).fetchall()
-    if not found:
-        raise DatabaseError(f"the database has no table `locks` yet; {UPGRADE_HINT}")
-    ((columns, counts_up, is_unique),) = found
-    missing = [name for name in COLUMNS if name not in columns]
-    if missing:
-        raise DatabaseError(f"the table `locks` is not lockwatch's: it has no column {', '.join(missing)}")
-    if not counts_up:
-        return "ids of the table `locks` can come back, or out of order"
-    return None if is_unique else "the table `locks` can have two rows of one resource"
+def _is_given_in_hex(column: ColumnElement[str], name: str) -> ColumnElement[bool]:
+    given = func.decode(bindparam(name, type_=Text), literal_column("'hex'"))
+    return column == func.convert_from(given, literal_column("'UTF8'"), type_=String)
 
 
-_HOLD_ROW: Final = select(*ROW).where(_WORDS.of_resource).with_for_update()
+_HOLD_ROW: Final = held_row(_in_hex, _is_given_in_hex)
 _JUDGE: Final = select(_WORDS.now, func.txid_current_if_assigned(type_=BigInteger))
 
 
@@ -270,9 +251,9 @@ def _guard(connection: Connection, lock: Lock, _clock: Clock) -> Guarded:
 
     To lock a row gives its transaction a number; in AUTOCOMMIT the next statement has none any more.
     """
-    row = connection.execute(_HOLD_ROW, {"type": lock.resource_type, "resource": lock.resource_id}).first()
+    row = connection.execute(_HOLD_ROW, key_in_hex(lock)).first()
     now, transaction = connection.execute(_JUDGE).one()
-    return Guarded(row, written(now), row is None or transaction is not None)
+    return Guarded(out_of_hex(row), written(now), row is None or transaction is not None)
 
 
 def _is_gone(driver: psycopg.Connection[Any]) -> bool:
@@ -289,7 +270,7 @@ DIALECT: Final = Dialect(
     begin=BEGIN,
     forbid_writes=FORBID_WRITES,
     prepare=_prepare,
-    check_table=_check_table,
+    check_table=check_table,
     guard=_guard,
     translate=translate,
     lacks=lacks,

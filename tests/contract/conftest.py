@@ -13,11 +13,9 @@ import lockwatch
 from tests.contract import sites
 from tests.contract.asking import Asking, AskingPostgres, asking_mysql
 from tests.contract.leftovers import new_name
-from tests.contract.sites import SERVERS_ARE_REQUIRED, MysqlSite, Site
+from tests.contract.sites import KINDS, SERVERS, SERVERS_ARE_REQUIRED, MysqlSite, Site
 from tests.faults.servers import running
 
-KINDS: Final = ("sqlite", "postgres", "mysql")
-SERVERS: Final = ("postgres", "mysql")
 _cleared: Final[set[str]] = set()
 
 Make = Callable[[str], Site]

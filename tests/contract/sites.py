@@ -23,6 +23,8 @@ from tests.contract import leftovers
 
 POSTGRES_URL: Final = os.environ.get("LOCKWATCH_TEST_POSTGRES_URL", "postgresql://postgres@127.0.0.1:5432/postgres")
 MYSQL_URL: Final = os.environ.get("LOCKWATCH_TEST_MYSQL_URL", "mysql://root@127.0.0.1:3306/mysql")
+KINDS: Final = ("sqlite", "postgres", "mysql")
+SERVERS: Final = ("postgres", "mysql")
 SERVERS_ARE_REQUIRED: Final = os.environ.get("LOCKWATCH_TEST_REQUIRE_SERVERS") == "1"
 
 COLUMNS: Final = "id, owner_id, resource_type, resource_id, acquired_at, expires_at"
@@ -31,6 +33,11 @@ SIX_COLUMNS: Final = (
     "owner_id VARCHAR(255) NOT NULL, resource_type VARCHAR(50) NOT NULL, resource_id VARCHAR(255) NOT NULL,"
     " acquired_at VARCHAR(30) NOT NULL, expires_at VARCHAR(30) NOT NULL, UNIQUE (resource_type, resource_id)"
 )
+
+
+def on(*kinds: str, fixture: str = "site") -> pytest.MarkDecorator:
+    """Runs a test on these databases alone: on others it has no meaning."""
+    return pytest.mark.parametrize(fixture, kinds, indirect=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from lockwatch.core import mariadb
 from lockwatch.core.dialect import IDLE_SECS
 from lockwatch.core.dialects import dialect_of
 from lockwatch.database import Database
-from tests.contract.sites import PostgresSite, Site
+from tests.contract.sites import SERVERS, Site, on
 
 PATIENCE_SECS: Final = 10.0
 
@@ -44,9 +44,8 @@ def _end_others(site: Site) -> None:
             time.sleep(0.01)
 
 
+@on(*SERVERS)
 def test_the_next_call_replaces_a_connection_that_the_server_ended(service: LockService, site: Site) -> None:
-    if not site.is_server:
-        pytest.skip("a file ends no connection")
     lock = service.acquire("plan", "p1", "a")
     _end_others(site)
     assert service.get("plan", "p1") == lock
@@ -54,9 +53,8 @@ def test_the_next_call_replaces_a_connection_that_the_server_ended(service: Lock
     assert service.acquire("plan", "p2", "a").owner_id == "a"
 
 
+@on(*SERVERS)
 def test_connections_that_nobody_uses_close(site: Site) -> None:
-    if not site.is_server:
-        pytest.skip("a file is kept open")
     assert dialect_of("database", Database.from_url(site.url).engine().dialect.name).idle_secs == IDLE_SECS == 60
     with lockwatch.connect(site.url) as service:
         service.now()
@@ -105,9 +103,8 @@ def test_who_comes_back_often_uses_one_connection(service: LockService) -> None:
     assert list(service._tables._idle) == [first]
 
 
+@on(*SERVERS)
 def test_a_pool_of_the_caller_that_is_used_up_holds_nothing_up(site: Site) -> None:
-    if not site.is_server:
-        pytest.skip("a caller's engine on a file has its own test")
     url = Database.from_url(site.url).engine().url
     engine = create_engine(url, pool_size=1, max_overflow=0, pool_timeout=0.1)
     with engine.connect() as only, LockService(engine) as service:
@@ -121,9 +118,8 @@ def test_a_pool_of_the_caller_that_is_used_up_holds_nothing_up(site: Site) -> No
     engine.dispose()
 
 
+@on(*SERVERS)
 def test_a_server_that_stops_without_a_word_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not site.is_server:
-        pytest.skip("a file answers or refuses")
     monkeypatch.setattr("lockwatch.core.patient.PatientConnection.patience_secs", 0.5)
     monkeypatch.setitem(mariadb._DEFAULTS, "read_timeout", 1)
     with Relay(site) as relay, lockwatch.connect(relay.url) as service:
@@ -196,8 +192,8 @@ default_pool_size = 2
 def pooled(request: pytest.FixtureRequest, site: Site) -> Iterator[str]:
     """The site behind a pooler that gives each transaction another session."""
     program = shutil.which("pgbouncer") or shutil.which("/usr/sbin/pgbouncer")
-    if not isinstance(site, PostgresSite) or program is None:
-        pytest.skip("needs PostgreSQL, and pgbouncer to be installed")
+    if program is None:
+        pytest.skip("needs pgbouncer to be installed")
     url = make_url(site.url)
     with socket.create_server(("127.0.0.1", 0)) as free:
         listen = free.getsockname()[1]
@@ -227,6 +223,7 @@ def _wait_for(port: int) -> None:
             return
 
 
+@on("postgres")
 def test_all_works_behind_a_pooler(pooled: str) -> None:
     with lockwatch.connect(pooled) as service, lockwatch.connect(pooled) as other:
         for _ in range(12):  # a statement that the driver prepared would be missed in the next session
@@ -251,11 +248,15 @@ def test_all_works_behind_a_pooler(pooled: str) -> None:
     assert Database.from_url(pooled).is_at_head()
 
 
-def test_a_statement_behind_a_pooler_has_its_timeouts_and_leaves_none_behind(pooled: str) -> None:
+@on("postgres")
+def test_a_statement_behind_a_pooler_has_its_settings_and_leaves_none_behind(pooled: str, site: Site) -> None:
+    site.execute(f"ALTER DATABASE {make_url(site.url).database} SET synchronous_commit = off")
     url = make_url(pooled).set(drivername="postgresql+psycopg", password="x")  # noqa: S106 nobody asks for it
     plain = create_engine(url, poolclass=NullPool, connect_args={"prepare_threshold": None})
-    ask = "SELECT current_setting('statement_timeout'), current_setting('lock_timeout')"
+    names = ("statement_timeout", "lock_timeout", "synchronous_commit")
+    ask = "SELECT " + ", ".join(f"current_setting('{name}')" for name in names)
     with lockwatch.connect(pooled) as service, service._tables.use() as table:
-        assert table.connection.rows(ask) == [("10s", "5s")]
+        assert table.connection.rows(ask) == [("10s", "5s", "on")]
         with plain.connect() as connection:
-            assert tuple(connection.exec_driver_sql(ask).one()) == ("0", "0")
+            assert tuple(connection.exec_driver_sql(ask).one()) == ("0", "0", "off")
+    site.execute(f"ALTER DATABASE {make_url(site.url).database} RESET ALL")

@@ -16,7 +16,7 @@ import lockwatch
 from lockwatch.core import cleaning
 from lockwatch.database import Database
 from tests.contract.asking import PASSWORD, SHOWN, Asking
-from tests.contract.sites import Site
+from tests.contract.sites import SERVERS, Site, on
 from tests.faults.timeouts import LOCK_SECS, SLACK_SECS, shorten_locks
 
 
@@ -32,9 +32,8 @@ def test_a_url_of_each_scheme_leads_to_its_database(site: Site) -> None:
             assert service.acquire("plan", scheme, "a").resource_id == scheme
 
 
+@on(*SERVERS)
 def test_a_server_is_called_by_database_host_and_port(site: Site) -> None:
-    if not site.is_server:
-        pytest.skip("a file is called by its path")
     url = make_url(site.url).set(password=PASSWORD)
     name = Database.from_url(url.render_as_string(hide_password=False)).name
     assert name == f"{url.database}@{url.host}:{url.port}"
@@ -64,9 +63,8 @@ def test_a_wrong_password_is_refused_and_seen_nowhere(asking: Asking) -> None:
     assert not [part for part in SHOWN if part in told]
 
 
+@on(*SERVERS)
 def test_a_password_reaches_the_driver_as_it_is(site: Site) -> None:
-    if not site.is_server:
-        pytest.skip("a file has no password")
     whole = make_url(site.url).set(password=PASSWORD).render_as_string(hide_password=False)
     assert Database.from_url(whole)._arguments()["password"] == PASSWORD  # type: ignore[attr-defined] # a server's
     assert PASSWORD not in repr(Database.from_url(whole))
@@ -105,17 +103,15 @@ def test_the_url_that_an_error_gives_as_an_example_can_be_used(scheme: str) -> N
     assert Database.from_url(example[0]).name.startswith("name@host:")
 
 
+@on(*SERVERS)
 def test_a_password_that_no_driver_can_take_is_refused(site: Site) -> None:
-    if not site.is_server:
-        pytest.skip("a file has no password")
     without = make_url(site.url).set(password=None).render_as_string()
     with pytest.raises(lockwatch.ValidationError, match=r"^password: .*UTF-8.*; got '…'$"):
         lockwatch.connect(without, password="secret\udcff")  # noqa: S106 no secret
 
 
+@on(*SERVERS)
 def test_a_host_that_there_cannot_be_is_said(site: Site) -> None:
-    if not site.is_server:
-        pytest.skip("a file has no host")
     url = make_url(site.url).set(host="a..b").render_as_string(hide_password=False)
     with lockwatch.connect(url) as service, pytest.raises(lockwatch.ValidationError, match=r"host.*'a\.\.b'"):
         service.snapshot()
@@ -142,9 +138,8 @@ ENCRYPTED = {
 }
 
 
+@on(*SERVERS)
 def test_who_asks_for_tls_has_it_or_is_told_that_the_server_has_none(site: Site) -> None:
-    if not site.is_server:
-        pytest.skip("a file is not reached over a network")
     ((has_tls,),) = site.execute("SHOW ssl" if site.kind == "postgres" else "SELECT @@have_ssl")
     if has_tls.lower() in {"on", "yes"}:
         pytest.skip("the server under test has TLS")
@@ -171,9 +166,8 @@ def test_a_parameter_that_the_driver_cannot_take_is_named_without_its_value(site
         assert "secret" not in str(no.value)
 
 
+@on("mysql")
 def test_a_certificate_that_cannot_be_read_is_told_with_its_parameter(site: Site, tmp_path: Path) -> None:
-    if site.kind != "mysql":
-        pytest.skip("PostgreSQL's driver looks for it once the server has agreed to TLS")
     (tmp_path / "not.pem").write_text("nonsense")
     for file in ("none.pem", "not.pem"):
         database = Database.from_url(f"{site.url}?ssl_ca={tmp_path}/{file}")
@@ -181,9 +175,8 @@ def test_a_certificate_that_cannot_be_read_is_told_with_its_parameter(site: Site
             database.revision()
 
 
+@on(*SERVERS)
 def test_a_server_that_is_not_there_is_said_at_once(site: Site) -> None:
-    if not site.is_server:
-        pytest.skip("a file that is not there has its own tests")
     nowhere = make_url(site.url).set(port=1, password="secret")  # noqa: S106 nobody asks for it
     begun = time.monotonic()
     refusing = pytest.raises(lockwatch.DatabaseError, match="cannot be reached")
@@ -193,9 +186,8 @@ def test_a_server_that_is_not_there_is_said_at_once(site: Site) -> None:
     assert "secret" not in "".join(traceback.format_exception(refused.value))
 
 
+@on(*SERVERS)
 def test_a_database_that_is_not_there_is_said(site: Site) -> None:
-    if not site.is_server:
-        pytest.skip("a file that is not there has its own tests")
     missing = make_url(site.url).set(database="no_such_database").render_as_string(hide_password=False)
     with lockwatch.connect(missing) as service, pytest.raises(lockwatch.DatabaseError, match="no_such_database"):
         service.now()
@@ -236,9 +228,8 @@ def test_a_dead_session_on_the_row_ends_a_call_in_time_with_an_error_that_says_s
         assert service.acquire("plan", "p1", "a").owner_id == "a"
 
 
+@on(*SERVERS)
 def test_a_statement_that_takes_too_long_is_ended_by_the_server(site: Site) -> None:
-    if not site.is_server:
-        pytest.skip("a file is read by this process")
     sleep = "SELECT pg_sleep(30)" if site.kind == "postgres" else "SELECT SLEEP(30) FROM DUAL WHERE SLEEP(30) = 9"
     quick = "SET statement_timeout = '300ms'" if site.kind == "postgres" else "SET SESSION max_statement_time = 0.3"
     with lockwatch.connect(site.url) as service, service._tables.use() as table:
@@ -249,27 +240,35 @@ def test_a_statement_that_takes_too_long_is_ended_by_the_server(site: Site) -> N
         assert time.monotonic() - begun < 5
 
 
-TIMEOUTS = {
-    "postgres": "SELECT current_setting('statement_timeout'), current_setting('lock_timeout'),"
-    " current_setting('transaction_isolation')",
-    "mysql": "SELECT @@max_statement_time, @@innodb_lock_wait_timeout, @@tx_isolation",
+SETTINGS = {
+    "postgres": (
+        (
+            "SELECT current_setting('statement_timeout'), current_setting('lock_timeout'),"
+            " current_setting('transaction_isolation'), current_setting('synchronous_commit')"
+        ),
+        ("10s", "5s", "read committed", "on"),
+    ),
+    "mysql": (
+        "SELECT @@max_statement_time, @@innodb_lock_wait_timeout, @@tx_isolation",
+        (10.0, 5, "READ-COMMITTED"),
+    ),
 }
 
 
-def test_every_session_has_our_timeouts_and_isolation_whatever_the_defaults(site: Site) -> None:
-    if not site.is_server:
-        pytest.skip("a file has no sessions")
+@on(*SERVERS)
+def test_every_session_has_our_settings_whatever_the_defaults(site: Site) -> None:
+    ask, expected = SETTINGS[site.kind]
+    alter = f"ALTER DATABASE {make_url(site.url).database}"
     if site.kind == "postgres":
-        name = make_url(site.url).database
-        site.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'")
+        site.execute(f"{alter} SET default_transaction_isolation = 'serializable'")
+        site.execute(f"{alter} SET synchronous_commit = off")
     with lockwatch.connect(site.url) as service, service._tables.use() as table:
-        (found,) = table.connection.rows(TIMEOUTS[site.kind])
-    expected = ("10s", "5s", "read committed") if site.kind == "postgres" else (10.0, 5, "READ-COMMITTED")
+        (found,) = table.connection.rows(ask)
     assert tuple(found) == expected
     with Database.from_url(site.url).transactional_engine().connect() as connection:
-        assert tuple(connection.exec_driver_sql(TIMEOUTS[site.kind]).one()) == expected
+        assert tuple(connection.exec_driver_sql(ask).one()) == expected
     if site.kind == "postgres":
-        site.execute(f"ALTER DATABASE {name} RESET default_transaction_isolation")
+        site.execute(f"{alter} RESET ALL")
 
 
 def test_a_service_to_read_only_changes_nothing_and_the_server_sees_to_it(site: Site) -> None:
@@ -293,9 +292,8 @@ def test_a_user_who_may_only_read_is_known_as_such(served: Site, reader: str) ->
             service.acquire("plan", "p1", "a")
 
 
+@on("postgres", fixture="new_site")
 def test_another_programs_trigger_is_told_as_what_it_is(new_site: Site) -> None:
-    if new_site.kind != "postgres":
-        pytest.skip("SQLite has its own test; on MariaDB a trigger is refused the same way")
     lockwatch.upgrade(new_site.url)
     new_site.execute(
         "CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS"

@@ -14,7 +14,7 @@ import lockwatch
 from lockwatch import LockService, LossReason
 from lockwatch.core.lease import Lease
 from lockwatch.database import Database
-from tests.contract.sites import Site
+from tests.contract.sites import SERVERS, Site, on
 from tests.faults.losing import losing
 
 
@@ -72,14 +72,21 @@ def test_who_was_paused_past_a_takeover_writes_nothing(
     assert other.get("plan", "p1") == taken
 
 
-@pytest.mark.parametrize("character_set", ["utf8", "latin1", "utf8mb4&use_unicode=0"])
+@pytest.mark.parametrize(
+    ("site", "encoding"),
+    [
+        ("mysql", "charset=utf8"),
+        ("mysql", "charset=latin1"),
+        ("mysql", "charset=utf8mb4&use_unicode=0"),
+        ("postgres", "client_encoding=latin1"),
+    ],
+    indirect=["site"],
+)
 def test_a_callers_connection_of_few_characters_guards_a_lease_of_any_name(
-    service: LockService, other: LockService, site: Site, engine: Engine, character_set: str
+    service: LockService, other: LockService, site: Site, engine: Engine, encoding: str
 ) -> None:
-    if site.kind != "mysql":
-        pytest.skip("elsewhere a connection's character set is hardly ever another one")
     url = engine.url.render_as_string(hide_password=False)
-    callers = create_engine(f"{url}?charset={character_set}", poolclass=NullPool)
+    callers = create_engine(f"{url}?{encoding}", poolclass=NullPool)
     name = "j\u00f3b \N{GRINNING FACE}"
     with losing(), service.hold("plan", name, f"{name} a") as lease:
         with callers.begin() as connection:
@@ -109,11 +116,10 @@ def test_in_autocommit_nothing_is_guarded(service: LockService, site: Site, engi
                 lease.guard(connection)
 
 
+@on(*SERVERS)
 def test_a_connection_to_another_kind_of_database_is_refused_and_no_lease_is_lost_for_it(
-    service: LockService, site: Site
+    service: LockService,
 ) -> None:
-    if not site.is_server:
-        pytest.skip("the other database is a file")
     with (
         service.hold("plan", "p1") as lease,
         create_engine("sqlite://", poolclass=NullPool).begin() as connection,
@@ -122,11 +128,8 @@ def test_a_connection_to_another_kind_of_database_is_refused_and_no_lease_is_los
         lease.guard(connection)
 
 
-def test_a_refused_acquire_does_not_wait_for_a_guard(
-    service: LockService, other: LockService, site: Site, engine: Engine
-) -> None:
-    if not site.is_server:
-        pytest.skip("a guard on SQLite is the file's write lock: all who write wait for it")
+@on(*SERVERS)
+def test_a_refused_acquire_does_not_wait_for_a_guard(service: LockService, other: LockService, engine: Engine) -> None:
     with service.hold("plan", "p1", "a") as lease, engine.begin() as connection:
         lease.guard(connection)
         begun = time.monotonic()
@@ -137,11 +140,10 @@ def test_a_refused_acquire_does_not_wait_for_a_guard(
         assert other.acquire("plan", "p2", "b").owner_id == "b"
 
 
+@on(*SERVERS)
 def test_a_guarded_lease_is_not_taken_over_though_it_has_expired(
     service: LockService, other: LockService, site: Site, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not site.is_server:
-        pytest.skip("on SQLite the row cannot be aged past a guard")
     statement = "SET lock_timeout = '200ms'" if site.kind == "postgres" else "SET SESSION innodb_lock_wait_timeout = 0"
     with losing(), service.hold("plan", "p1", "a", ttl_seconds=30) as lease:
         with engine.begin() as connection:
@@ -159,9 +161,8 @@ def test_a_guarded_lease_is_not_taken_over_though_it_has_expired(
     assert _written(site) == 1
 
 
-def test_one_guarded_lease_holds_up_no_other_heartbeat(service: LockService, site: Site, engine: Engine) -> None:
-    if not site.is_server:
-        pytest.skip("a guard on SQLite is the file's write lock: all who write wait for it")
+@on(*SERVERS)
+def test_one_guarded_lease_holds_up_no_other_heartbeat(service: LockService, engine: Engine) -> None:
     held = [service.hold("plan", f"p{number}", ttl_seconds=6, heartbeat_seconds=0.3) for number in range(3)]
     with held[0] as guarded, held[1] as second, held[2] as third:
         with engine.begin() as connection:
@@ -176,9 +177,8 @@ def test_one_guarded_lease_holds_up_no_other_heartbeat(service: LockService, sit
         assert guarded.lock.expires_text > kept
 
 
+@on("postgres")
 def test_a_transaction_that_saw_too_old_a_row_is_told_to_retry(site: Site, service: LockService) -> None:
-    if site.kind != "postgres":
-        pytest.skip("only PostgreSQL refuses it: MariaDB's locking read sees the newest row, SQLite has its own test")
     engine = _callers(site, "REPEATABLE READ")
     with service.hold("plan", "p1") as lease, engine.connect() as connection:
         connection.execute(text("SELECT count(*) FROM locks")).all()
@@ -188,9 +188,8 @@ def test_a_transaction_that_saw_too_old_a_row_is_told_to_retry(site: Site, servi
 
 
 @pytest.mark.parametrize("level", ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"])
+@on(*SERVERS)
 def test_every_isolation_level_can_be_guarded(site: Site, service: LockService, level: str) -> None:
-    if not site.is_server:
-        pytest.skip("SQLite has one")
     engine = _callers(site, level)
     with service.hold("plan", "p1") as lease, engine.begin() as connection:
         lease.guard(connection)
@@ -200,11 +199,10 @@ def test_every_isolation_level_can_be_guarded(site: Site, service: LockService, 
             lease.guard(connection)
 
 
+@on(*SERVERS)
 def test_a_refused_lock_leaves_the_callers_transaction_whole(
     service: LockService, other: LockService, site: Site, engine: Engine
 ) -> None:
-    if not site.is_server:
-        pytest.skip("on SQLite a caller's write keeps all others out: it has its own test")
     service.acquire("plan", "p1", "a")
     with engine.begin() as connection:
         _write(connection)

@@ -15,7 +15,7 @@ from lockwatch import LossReason, OutcomeKind
 from lockwatch.core.schema import metadata
 from lockwatch.database import VERSION_TABLE, Database
 from lockwatch.migrating import migrations_path
-from tests.contract.sites import SIX_COLUMNS, Site
+from tests.contract.sites import SERVERS, SIX_COLUMNS, Site, on
 
 
 def _config(site: Site) -> Config:
@@ -53,9 +53,8 @@ def test_up_yields_the_schema_down_nothing_and_up_again(new_site: Site) -> None:
             service.snapshot()
 
 
+@on(*SERVERS, fixture="new_site")
 def test_a_database_without_the_table_is_not_upgraded_unasked(new_site: Site) -> None:
-    if not new_site.is_server:
-        pytest.skip("a file that is not there says so: it has its own test")
     with lockwatch.connect(new_site.url) as service, pytest.raises(lockwatch.DatabaseError, match="no table `locks`"):
         service.acquire("plan", "p1", "a")
     assert Database.from_url(new_site.url).revision() is None
@@ -95,9 +94,8 @@ ODD_KEYS = {
 
 
 @pytest.mark.parametrize("key", ODD_KEYS)
+@on("postgres", fixture="new_site")
 def test_a_key_that_no_grant_could_rely_on_becomes_one_of_ours(new_site: Site, key: str) -> None:
-    if new_site.kind != "postgres":
-        pytest.skip("only PostgreSQL knows such keys")
     columns, *more = ODD_KEYS[key]
     new_site.make_table(new_site.numbered, columns)
     for statement in more:
@@ -111,9 +109,35 @@ def test_a_key_that_no_grant_could_rely_on_becomes_one_of_ours(new_site: Site, k
             service.acquire("plan", "old", "b")
 
 
+@on("postgres", fixture="new_site")
+@pytest.mark.parametrize("key", ODD_KEYS)
+def test_with_such_a_key_nothing_is_granted_before(new_site: Site, key: str) -> None:
+    columns, *more = ODD_KEYS[key]
+    new_site.make_table(new_site.numbered, columns)
+    for statement in more:
+        new_site.execute(statement)
+    _refuses(new_site, "can have two rows of one resource")
+
+
+@on("postgres", fixture="new_site")
+def test_nor_where_one_id_is_taken_for_another_or_a_crash_would_empty_the_table(new_site: Site) -> None:
+    new_site.make_table(new_site.numbered)
+    new_site.execute("ALTER TABLE locks SET UNLOGGED")
+    _refuses(new_site, "UNLOGGED")
+    new_site.execute("ALTER TABLE locks SET LOGGED")
+    new_site.execute(ODD_KEYS["of other letters"][1])
+    new_site.execute("ALTER TABLE locks ALTER resource_id TYPE VARCHAR(255) COLLATE blind")
+    _refuses(new_site, "takes ids for one another")
+
+
+def _refuses(site: Site, why: str) -> None:
+    refusing = pytest.raises(lockwatch.DatabaseError, match=f"nothing can be acquired here: .*{why}.*db upgrade")
+    with lockwatch.connect(site.url) as service, refusing:
+        service.acquire("plan", "p1", "a")
+
+
+@on("postgres", fixture="new_site")
 def test_a_table_that_a_crash_would_empty_becomes_a_lasting_one(new_site: Site) -> None:
-    if new_site.kind != "postgres":
-        pytest.skip("only PostgreSQL has unlogged tables")
     new_site.make_table(new_site.numbered)
     new_site.execute("ALTER TABLE locks SET UNLOGGED")
     lockwatch.upgrade(new_site.url)

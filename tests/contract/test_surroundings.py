@@ -5,16 +5,11 @@ from __future__ import annotations
 from urllib.parse import quote
 
 import pytest
+from sqlalchemy import create_engine, event, make_url
 
 import lockwatch
 from lockwatch import LockService
-from tests.contract.sites import Site
-
-
-def _with(site: Site, parameters: str) -> str:
-    if not site.is_server:
-        pytest.skip("a file's URL has no parameters")
-    return f"{site.url}?{parameters}"
+from tests.contract.sites import Site, on
 
 
 @pytest.mark.parametrize(
@@ -31,10 +26,9 @@ def _with(site: Site, parameters: str) -> str:
         "sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES,ORACLE'",
     ],
 )
+@on("mysql")
 def test_no_setting_of_a_mariadb_server_hides_a_grant_or_a_row(site: Site, other: LockService, settings: str) -> None:
-    if site.kind != "mysql":
-        pytest.skip("these are MariaDB's")
-    with lockwatch.connect(_with(site, f"init_command={quote(f'SET {settings}')}")) as service:
+    with lockwatch.connect(f"{site.url}?init_command={quote(f'SET {settings}')}") as service:
         for name in ("p1", "p2", "back\\slash'"):
             service.acquire("plan", name, "a")
         assert len(service.snapshot().locks) == 3
@@ -45,28 +39,32 @@ def test_no_setting_of_a_mariadb_server_hides_a_grant_or_a_row(site: Site, other
         assert other.get("plan", "p1") == lock
 
 
-ENCODINGS = {
-    "mysql": ("charset=latin1", "charset=utf8", "charset=utf8mb4&use_unicode=0"),
-    "postgres": ("client_encoding=latin1", "client_encoding=SQL_ASCII", "options=-c%20client_encoding=latin1"),
-}
-
-
-@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("site", "encoding"),
+    [
+        ("mysql", "charset=latin1"),
+        ("mysql", "charset=utf8"),
+        ("mysql", "charset=utf8mb4&use_unicode=0"),
+        ("postgres", "client_encoding=latin1"),
+        ("postgres", "client_encoding=SQL_ASCII"),
+        ("postgres", "options=-c%20client_encoding=latin1"),
+    ],
+    indirect=["site"],
+)
 def test_a_name_is_the_same_one_whatever_character_set_the_url_asks_for(
-    site: Site, other: LockService, number: int
+    site: Site, other: LockService, encoding: str
 ) -> None:
-    with lockwatch.connect(_with(site, ENCODINGS.get(site.kind, ("",) * 3)[number])) as service:
+    with lockwatch.connect(f"{site.url}?{encoding}") as service:
         for name in ("j\u00f3b", "j\u00c3\u00b3b", "\N{GRINNING FACE}"):
             lock = service.acquire("plan", name, f"{name}-owner")
             assert other.get("plan", name) == lock == service.get("plan", name)
         assert len(other.snapshot().locks) == 3
 
 
+@on("mysql")
 def test_a_renewal_tells_what_it_wrote_though_another_programs_trigger_inserts_a_row(
     site: Site, service: LockService
 ) -> None:
-    if site.kind != "mysql":
-        pytest.skip("elsewhere an UPDATE gives back what it wrote")
     site.execute("CREATE TABLE audit (id BIGINT AUTO_INCREMENT PRIMARY KEY, expires_at VARCHAR(30))")
     site.execute("CREATE TRIGGER noted AFTER UPDATE ON locks FOR EACH ROW INSERT INTO audit VALUES (0, new.expires_at)")
     try:
@@ -75,3 +73,30 @@ def test_a_renewal_tells_what_it_wrote_though_another_programs_trigger_inserts_a
     finally:
         site.execute("DROP TRIGGER noted")
         site.execute("DROP TABLE audit")
+
+
+@on("postgres", fixture="new_site")
+def test_the_options_of_the_environment_count_beside_ours(new_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    new_site.execute("CREATE SCHEMA app")
+    monkeypatch.setenv("PGOPTIONS", "-c search_path=app")
+    lockwatch.upgrade(new_site.url)
+    with lockwatch.connect(new_site.url) as service:
+        service.acquire("plan", "p1", "a")
+        monkeypatch.delenv("PGOPTIONS")
+        assert new_site.execute("SELECT owner_id FROM app.locks") == [("a",)]
+
+
+@on("postgres", fixture="new_site")
+def test_what_a_callers_engine_sets_for_its_connections_counts_for_ours(
+    new_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new_site.execute("CREATE SCHEMA app")
+    with monkeypatch.context() as patched:
+        patched.setenv("PGOPTIONS", "-c search_path=app")
+        lockwatch.upgrade(new_site.url)
+    engine = create_engine(make_url(new_site.url).set(drivername="postgresql+psycopg"))
+    event.listen(engine, "connect", lambda driver, _record: driver.execute("SET search_path TO app"))
+    with LockService(engine) as service:
+        service.acquire("plan", "p1", "a")
+    engine.dispose()
+    assert new_site.execute("SELECT owner_id FROM app.locks") == [("a",)]
