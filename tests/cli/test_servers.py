@@ -13,7 +13,7 @@ from lockwatch import settings
 from lockwatch.database import EARLIER_REVISIONS, HEAD_REVISION, Database
 from lockwatch.migrating import migrations_path
 from tests.cli.running import Cli, spawn
-from tests.contract.sites import Site
+from tests.contract.sites import SERVERS, Site, on
 
 
 @pytest.fixture
@@ -99,20 +99,18 @@ WRITES = ("acquire plan/p1 --owner a", "release plan/p1 --owner a", "run plan/p1
 
 
 @pytest.mark.parametrize("call", [*READS, *WRITES])
+@on(*SERVERS, fixture="new_site")
 def test_a_database_without_the_table_is_one_line_that_says_what_makes_it(
     over_new: Cli, new_site: Site, call: str
 ) -> None:
-    if not new_site.is_server:
-        pytest.skip("a file that is not there says so: it has its own tests")
     answer = over_new(*call.split())
     assert (answer.code, answer.out, len(answer.err.splitlines())) == (5, "", 1)
     assert answer.err.startswith(f"lockwatch: {_name(new_site.url)}: the database has no table")
     assert "`lockwatch db upgrade` makes" in answer.err
 
 
-def test_diagnostics_of_a_database_without_the_table_fail_on_its_schema(over_new: Cli, new_site: Site) -> None:
-    if not new_site.is_server:
-        pytest.skip("a file that is not there says so: it has its own tests")
+@on(*SERVERS, fixture="new_site")
+def test_diagnostics_of_a_database_without_the_table_fail_on_its_schema(over_new: Cli) -> None:
     answer = over_new("diagnostics", "--json")
     found = {check["name"]: check for check in json.loads(answer.out)["checks"]}
     assert (answer.code, found["Schema"]["status"]) == (2, "failure")

@@ -11,7 +11,7 @@ import lockwatch
 from lockwatch import mariadb_database, postgres_database
 from lockwatch.core.timestamps import utc_now
 from lockwatch.diagnostics import Status, examine
-from tests.contract.sites import Site
+from tests.contract.sites import SERVERS, Site, on
 
 OF_KIND = {
     "sqlite": {"Journal"},
@@ -36,9 +36,8 @@ def test_stale_and_unreadable_locks_are_counted(site: Site) -> None:
     assert checks["Stale locks"].status is checks["Unreadable"].status is Status.WARNING
 
 
+@on(*SERVERS)
 def test_a_clock_that_is_off_is_told(site: Site) -> None:
-    if not site.is_server:
-        pytest.skip("an SQLite file has no clock but this machine's")
     checks = {check.name: check for check in examine(site.url, here=lambda: utc_now() + timedelta(seconds=3))}
     assert checks["Clock"].status is Status.WARNING
     assert "behind" in checks["Clock"].message
@@ -75,9 +74,8 @@ def test_a_table_with_much_more_free_than_used_is_bloated(used: int, free: int, 
     assert (mariadb_database._bloat((used, free)).hint is not None) is is_bloated
 
 
+@on("mysql", fixture="new_site")
 def test_names_that_a_collation_takes_for_one_another_are_a_warning(new_site: Site) -> None:
-    if new_site.kind != "mysql":
-        pytest.skip("only MariaDB's columns have collations that take one name for another by default")
     new_site.make_table(new_site.numbered)
     check = {check.name: check for check in examine(new_site.url)}["Collation"]
     assert check.status is Status.WARNING

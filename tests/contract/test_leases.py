@@ -17,7 +17,7 @@ import lockwatch
 from lockwatch import LockService, LossReason
 from lockwatch.core.table import LockTable
 from lockwatch.core.timestamps import to_text, utc_now
-from tests.contract.sites import Site
+from tests.contract.sites import SERVERS, Site, on
 from tests.faults.losing import losing
 from tests.support import ROOT
 
@@ -95,9 +95,8 @@ def test_one_error_of_the_database_does_not_end_the_heartbeat(
     assert site.rows() == []
 
 
+@on(*SERVERS)
 def test_a_lease_outlives_the_end_of_its_connections(service: LockService, site: Site) -> None:
-    if not site.is_server:
-        pytest.skip("a file ends no connection")
     with service.hold("plan", "p1", ttl_seconds=10, heartbeat_seconds=BEAT) as lease:
         _end_all_connections(site)
         before = lease.lock.expires_text

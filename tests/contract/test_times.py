@@ -10,7 +10,7 @@ import pytest
 import lockwatch
 from lockwatch import LockService
 from lockwatch.core.timestamps import utc_now
-from tests.contract.sites import Site
+from tests.contract.sites import SERVERS, Site, on
 
 FORMS = ("{}-05:00", "{}+00:00", "{}", "{}Z", "{}.000000Z")
 
@@ -77,9 +77,8 @@ def test_leap_days_and_odd_forms_expire(service: LockService, site: Site, text: 
     assert service.count_stale_locks() == service.cleanup_expired() == 1
 
 
+@on(*SERVERS)
 def test_the_databases_clock_judges_whatever_this_machines_says(site: Site) -> None:
-    if not site.is_server:
-        pytest.skip("an SQLite file has no clock but this machine's")
     ahead = lockwatch.connect(site.url, clock=lambda: utc_now() + timedelta(minutes=10))
     with ahead as early, lockwatch.connect(site.url) as service:
         lock = service.acquire("plan", "p1", "a", 300)

@@ -10,7 +10,7 @@ import pytest
 
 import lockwatch
 from lockwatch import LockService, LossReason
-from tests.contract.sites import Site
+from tests.contract.sites import SERVERS, Site, on
 from tests.faults.losing import losing
 from tests.faults.timeouts import LOCK_SECS, SLACK_SECS, Ahead, service_by, shorten_locks
 
@@ -70,9 +70,8 @@ def _wait_until_cut_off(lease: lockwatch.Lease) -> None:
         time.sleep(0.01)
 
 
+@on(*SERVERS)
 def test_a_session_idle_on_one_row_holds_up_no_other_resource(service: LockService, site: Site) -> None:
-    if not site.is_server:
-        pytest.skip("a write to an SQLite file stops all others to it")
     service.acquire("plan", "p1", "a", 600)
     with site.raw() as run:
         run(BEGIN[site.kind])
@@ -90,9 +89,8 @@ def test_a_session_idle_on_one_row_holds_up_no_other_resource(service: LockServi
         assert service.release("plan", "p1", "a")
 
 
+@on(*SERVERS)
 def test_a_statement_that_hangs_on_the_table_ends_in_time(service: LockService, site: Site) -> None:
-    if not site.is_server:
-        pytest.skip("an SQLite file is locked as a whole anyway")
     service.acquire("plan", "p1", "a", 600)
     hold, let_go = HOLD_TABLE[site.kind]
     with site.raw() as run:

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, event
 
 import lockwatch
 from lockwatch import plans
-from tests.contract.sites import Site
+from tests.contract.sites import SERVERS, Site, on
 
 LAST_STATEMENTS = (
     "CREATE TABLE lockwatch_version",
@@ -31,9 +31,8 @@ def _end_session(site: Site, driver: Any) -> None:
 
 
 @pytest.mark.parametrize("last", LAST_STATEMENTS)
+@on(*SERVERS, fixture="new_site")
 def test_an_upgrade_whose_session_is_ended_says_so_and_the_next_one_completes_it(new_site: Site, last: str) -> None:
-    if not new_site.is_server:
-        pytest.skip("a file is not reached by a session")
 
     def end_after(connection: Any, _cursor: object, statement: str, *_: object) -> None:
         if " ".join(statement.split()).startswith(last):
