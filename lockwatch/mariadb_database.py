@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 
 from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.util import asbool
 
 from lockwatch.core.errors import DatabaseBusyError
 from lockwatch.core.mariadb import DIALECT, open_connection, settle
@@ -48,6 +49,18 @@ class MariadbDatabase(Server):
             return open_connection(self._arguments())
         except (TypeError, AttributeError, ValueError, OSError) as error:  # the driver looks at few of them itself
             self._refuse_parameters(error)
+
+    def _arguments(self) -> dict[str, Any]:
+        """See `Server._arguments`. Beside `ssl_verify_...` the driver would forget the files that `ssl` has."""
+        arguments = Server._arguments(self)  # dataclasses with slots know no super()
+        tls = arguments.get("ssl")
+        if isinstance(tls, dict):
+            verified, named = (arguments.pop(f"ssl_verify_{what}", None) for what in ("cert", "identity"))
+            if verified is not None:
+                tls["verify_mode"] = asbool(verified)
+            if named is not None or not tls.get("verify_mode", True):
+                tls["check_hostname"] = asbool(named or False)
+        return arguments
 
     def _settle_transactions(self, engine: Engine, read_only: bool) -> None:
         def connect(driver: Any, _record: Any) -> None:

@@ -55,7 +55,7 @@ class AskingPostgres(OwnPostgres):
         secret.write_text(PASSWORD, encoding="utf-8")
         data = str(self.folder / "data")
         asking = ("-A", "scram-sha-256", f"--pwfile={secret}")
-        self._run(self._program("initdb"), "-D", data, "-U", "postgres", "-E", "UTF8", "--no-sync", *asking)
+        self.run(self._program("initdb"), "-D", data, "-U", "postgres", "-E", "UTF8", "--no-sync", *asking)
 
     def _connect(self) -> psycopg.Connection[Any]:
         return psycopg.connect(self.site.url, dbname="postgres", autocommit=True)

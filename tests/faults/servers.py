@@ -76,6 +76,11 @@ class OwnServer(ABC):
         """End it at once, as a crash does."""
         self._end(signal.SIGKILL)
 
+    def run(self, *command: str) -> None:
+        """Run a program as its user, in its folder."""
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False, **self._as_user)
+        assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"
+
     def _launch(self) -> None:
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -112,10 +117,6 @@ class OwnServer(ABC):
         assert found is not None, f"{name} is not installed"
         return found
 
-    def _run(self, *command: str) -> None:
-        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False, **self._as_user)
-        assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"
-
     def _end(self, number: signal.Signals) -> None:
         process, self._process = self._process, None
         if process is None:
@@ -143,7 +144,7 @@ class OwnPostgres(OwnServer):
 
     def prepare(self) -> None:
         data = str(self.folder / "data")
-        self._run(self._program("initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+        self.run(self._program("initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
 
     def make_database(self) -> None:
         with self._connect() as connection:
@@ -187,7 +188,7 @@ class OwnMariadb(OwnServer):
     def prepare(self) -> None:
         without_password = "--auth-root-authentication-method=normal"  # noqa: S105 it says that there is none
         data = f"--datadir={self.folder / 'data'}"
-        self._run(self._program("mariadb-install-db"), "--no-defaults", data, "--skip-test-db", without_password)
+        self.run(self._program("mariadb-install-db"), "--no-defaults", data, "--skip-test-db", without_password)
 
     def make_database(self) -> None:
         with self._connect() as connection, connection.cursor() as cursor:
