@@ -52,7 +52,7 @@ class MariadbDatabase(Server):
 
     def _arguments(self) -> dict[str, Any]:
         """See `Server._arguments`. Beside `ssl_verify_...` the driver would forget the files that `ssl` has."""
-        arguments = super(MariadbDatabase, self)._arguments()  # noqa: UP008 the bare one names the class before its slots
+        arguments = super(MariadbDatabase, self)._arguments()  # the bare one names the class before its slots
         tls = arguments.get("ssl")
         if isinstance(tls, dict):
             verified, named = (arguments.pop(f"ssl_verify_{what}", None) for what in ("cert", "identity"))
