@@ -43,6 +43,7 @@ class MariadbDatabase(Server):
     MODULE: ClassVar = "pymysql"
     EXTRA: ClassVar = "mysql"
     PORT: ClassVar = 3306
+    SOCKET: ClassVar = "unix_socket"
 
     def _connect(self) -> Any:
         try:

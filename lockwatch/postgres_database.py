@@ -38,6 +38,7 @@ class PostgresDatabase(Server):
     MODULE: ClassVar = "psycopg"
     EXTRA: ClassVar = "postgres"
     PORT: ClassVar = 5432
+    SOCKET: ClassVar = "host"
 
     def _engine_options(self) -> dict[str, Any]:
         return {"use_native_hstore": False}  # to look for it would take another answer of the server

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, ClassVar, Final, NoReturn, Self
+from urllib.parse import unquote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, text
 from sqlalchemy.exc import DBAPIError
@@ -34,6 +35,8 @@ class Server(Database):
     MODULE: ClassVar[str]
     EXTRA: ClassVar[str]
     PORT: ClassVar[int]
+    SOCKET: ClassVar[str]
+    """The parameter that names a socket of this machine."""
 
     url: URL = field(repr=False)
 
@@ -47,6 +50,8 @@ class Server(Database):
         shown = f"{url.drivername}://…"
         if not all(map(_can_be_sent, _texts_of(url))):
             raise ValidationError("database", shown, _SENT_RULE)
+        if url.host and (socket := unquote(url.host)).startswith("/"):
+            url = url.set(host=None).update_query_dict({cls.SOCKET: socket})
         if url.host and "[" in url.host:
             raise ValidationError("database", shown, "must name its host, in whole brackets or in none")
         if not url.database:
@@ -60,10 +65,9 @@ class Server(Database):
 
     @property
     def name(self) -> str:
-        """What people call it: `database@host:port`."""
-        socket = self.url.query.get("host") or self.url.query.get("unix_socket")
-        if not self.url.host and isinstance(socket, str):
-            return clean(f"{self.url.database}@{socket}")
+        """What people call it: `database@host:port`, or with the sockets or the hosts that a parameter names."""
+        if elsewhere := self.url.query.get(self.SOCKET):
+            return clean(f"{self.url.database}@{elsewhere if isinstance(elsewhere, str) else ','.join(elsewhere)}")
         host = self.url.host or "localhost"
         return clean(f"{self.url.database}@{f'[{host}]' if ':' in host else host}:{self.url.port or self.PORT}")
 

@@ -41,6 +41,21 @@ def test_a_server_is_called_by_database_host_and_port(site: Site) -> None:
     assert Database.from_url(without_port).name == f"{url.database}@[::1]:{5432 if site.kind == 'postgres' else 3306}"
 
 
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("postgresql://u@/x?host=/run/postgresql", "x@/run/postgresql"),
+        ("postgresql://u@%2Frun%2Fpostgresql/x", "x@/run/postgresql"),
+        ("postgresql://u@/x?host=db1:5432&host=db2:5433", "x@db1:5432,db2:5433"),
+        ("mariadb://u@/x?unix_socket=/run/mysqld.sock", "x@/run/mysqld.sock"),
+        ("mariadb://u@localhost/x?unix_socket=/run/mysqld.sock", "x@/run/mysqld.sock"),
+        ("mariadb://u@%2Frun%2Fmysqld.sock/x", "x@/run/mysqld.sock"),
+    ],
+)
+def test_a_database_behind_a_socket_or_several_hosts_is_called_by_them(url: str, name: str) -> None:
+    assert Database.from_url(url).name == name
+
+
 def test_a_password_of_odd_characters_opens_the_database_and_is_seen_nowhere(asking: Asking) -> None:
     assert PASSWORD not in asking.whole
     with lockwatch.connect(asking.whole) as service:
