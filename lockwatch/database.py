@@ -7,12 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from lockwatch import settings
 from lockwatch.core.dialect import Clock
 from lockwatch.core.errors import ValidationError
-from lockwatch.core.opener import Opener, opener_of
+from lockwatch.core.opener import Opener
 from lockwatch.core.service import LockService
 from lockwatch.core.timestamps import utc_now
 
@@ -49,6 +49,9 @@ class Condition:
 
 class Database(ABC):
     """One database: a file, or one of a server's."""
+
+    is_server: ClassVar = False
+    """Whether it is one of a server's, and each question takes its time."""
 
     @staticmethod
     def from_url(url: str, password: str | None = None) -> Database:
@@ -103,9 +106,9 @@ class Database(ABC):
             DatabaseError: it cannot be reached to be asked.
         """
 
+    @abstractmethod
     def opener(self, *, read_only: bool = False) -> Opener:
         """The same as `engine`, with no more than a lock service needs. Raises as that does."""
-        return opener_of(self.engine(read_only=read_only))
 
     @abstractmethod
     def engine(self, *, read_only: bool = False) -> Engine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.util import asbool
 
 from lockwatch.core.errors import DatabaseBusyError
-from lockwatch.core.mariadb import DIALECT, open_connection, settle
+from lockwatch.core.mariadb import DIALECT, open_bare, open_connection, settle
 from lockwatch.core.schema import EXACT
 from lockwatch.core.text import clean
 from lockwatch.database import UPGRADE_TIMEOUT_SECS, Condition
@@ -46,8 +46,14 @@ class MariadbDatabase(Server):
     SOCKET: ClassVar = "unix_socket"
 
     def _connect(self) -> Any:
+        return self._connected(open_connection)
+
+    def _connect_bare(self) -> Any:
+        return self._connected(open_bare)
+
+    def _connected(self, connect: Callable[[dict[str, Any]], Any]) -> Any:
         try:
-            return open_connection(self._arguments())
+            return connect(self._arguments())
         except (TypeError, AttributeError, ValueError, OSError) as error:  # the driver looks at few of them itself
             self._refuse_parameters(error)
 

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
+from types import ModuleType
 from typing import Any, ClassVar, Final, NoReturn, Self
 from urllib.parse import unquote
 
@@ -17,6 +18,7 @@ from sqlalchemy.pool import NullPool, QueuePool
 from lockwatch.core.dialects import dialect_of
 from lockwatch.core.errors import DatabaseError, ValidationError
 from lockwatch.core.model import as_text
+from lockwatch.core.opener import Opener
 from lockwatch.core.text import clean
 from lockwatch.database import HEAD_REVISION, VERSION_TABLE, Condition, Database
 from lockwatch.migrating import one_upgrade, run_migrations
@@ -29,6 +31,7 @@ _SENT_RULE: Final = "must be text in UTF-8, without a NUL character"
 class Server(Database):
     """One of a server's databases."""
 
+    is_server: ClassVar = True
     SCHEMES: ClassVar[tuple[str, ...]]
     DRIVER: ClassVar[str]
     """The scheme that names the driver, too."""
@@ -80,6 +83,19 @@ class Server(Database):
         """A server's database is never replaced under its name."""
         return None
 
+    def opener(self, *, read_only: bool = False) -> Opener:  # noqa: ARG002 for files
+        """See `Database.opener`. Without an engine, which asks a server several things that nobody needs to know."""
+        failure: type[Exception] = self._driver().Error
+        dialect = dialect_of("database", self.url.get_backend_name())
+
+        def open_connection() -> Any:
+            try:
+                return self._connect_bare()
+            except failure as error:
+                raise dialect.translate(error) from error
+
+        return Opener(dialect=dialect, failure=failure, open=open_connection)
+
     def engine(self, *, read_only: bool = False) -> Engine:  # noqa: ARG002 for files
         """See `Database.engine`. A connection that only reads is told so by the service."""
         return self._engine(isolation_level="AUTOCOMMIT")
@@ -125,12 +141,15 @@ class Server(Database):
         with self._translated(), self.engine().connect() as connection:
             return connection.execute(text(sql)).first()
 
-    def _engine(self, **options: Any) -> Engine:
+    def _driver(self) -> ModuleType:
         try:
-            import_module(self.MODULE)
+            return import_module(self.MODULE)
         except ImportError as error:
             hint = f"pip install 'lockwatch[{self.EXTRA}]'"
             raise DatabaseError(f"the driver {self.MODULE} is not installed or does not load; {hint}") from error
+
+    def _engine(self, **options: Any) -> Engine:
+        self._driver()
         options = {"poolclass": NullPool, **self._engine_options(), **options}
         try:
             return create_engine(self.url, creator=self._connect, hide_parameters=True, **options)
@@ -157,7 +176,11 @@ class Server(Database):
 
     @abstractmethod
     def _connect(self) -> Any:
-        """A new connection of the driver."""
+        """A new connection of the driver, for transactions."""
+
+    def _connect_bare(self) -> Any:
+        """A new connection of the driver, for a lock service, which makes it ready."""
+        return self._connect()
 
     @abstractmethod
     def _settle_transactions(self, engine: Engine, read_only: bool) -> None:

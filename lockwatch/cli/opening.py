@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import typer
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from lockwatch.core.service import LockService
     from lockwatch.database import Database
     from lockwatch.settings import Target
+
+_NOTHING_IS_WRITTEN: Final = "what asks here writes nothing"
 
 
 def chosen(ctx: typer.Context, database: str | None, on: str | None) -> Target:
@@ -63,6 +65,11 @@ def locate(target: Target) -> Database:
         raise ConfigError(target.config.path, key, error.rule, str(error.given)) from None
 
 
+def why_to_read(target: Target) -> str | None:
+    """Why who writes nothing opens it to read only; None if as any other. No server is asked for that."""
+    return target.read_only or _NOTHING_IS_WRITTEN if locate(target).is_server else why_only_read(target)
+
+
 def why_only_read(target: Target) -> str | None:
     """Why nothing may or can be written to it; None if it can.
 
@@ -95,7 +102,7 @@ def open_to_read(ctx: typer.Context, database: str | None, on: str | None) -> It
     from lockwatch.database import connect
 
     target = chosen(ctx, database, on)
-    why = why_only_read(target)
+    why = why_to_read(target)
     with named(locate(target)), connect(target.url, read_only=why or False, password=target.password) as service:
         yield service
 

@@ -171,7 +171,14 @@ class MariadbSession:
 
 
 def open_connection(arguments: dict[str, Any]) -> Any:
-    """A new connection, made ours."""
+    """A new connection for transactions, made ours."""
+    driver = open_bare({"autocommit": False, **arguments})
+    settle(driver)
+    return driver
+
+
+def open_bare(arguments: dict[str, Any]) -> Any:
+    """A new connection as the server gives it, for `prepare`: each thing that is set takes an answer."""
     import pymysql  # type: ignore[import-untyped] # late: it may not be installed
 
     if "password" in arguments:
@@ -180,7 +187,6 @@ def open_connection(arguments: dict[str, Any]) -> Any:
     # The driver's own connect timeout ends before the server's greeting, which may not come either.
     driver = pymysql.connect(**{**arguments, "read_timeout": arguments["connect_timeout"]})
     driver._read_timeout = arguments["read_timeout"]  # noqa: SLF001 # the driver has no public name for it
-    settle(driver)
     return driver
 
 
@@ -189,6 +195,7 @@ _DEFAULTS: Final = {
     "read_timeout": ANSWER_TIMEOUT_SECS,
     "write_timeout": ANSWER_TIMEOUT_SECS,
     "charset": "utf8mb4",
+    "autocommit": None,
 }
 _SETTINGS: Final = {
     "sql_mode": "'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",

@@ -23,6 +23,8 @@ class Way:
         self._is_open = threading.Event()
         self._is_open.set()
         self.delay_seconds = 0.0
+        self.passed = 0
+        """How many times something came, however long."""
 
     def block(self) -> None:
         """Let nothing pass any more: no byte, no end, no reset."""
@@ -124,6 +126,7 @@ class Proxy:
     def _pass_on(self, source: socket.socket, sink: socket.socket, way: Way) -> None:
         try:
             while data := source.recv(_CHUNK):
+                way.passed += 1
                 way.wait()
                 sink.sendall(data)
             way.wait()

@@ -57,6 +57,16 @@ def _eventually(is_so: Callable[[], object]) -> bool:
     return True
 
 
+def test_a_server_far_away_is_asked_little_before_the_first_grant_and_once_for_each_further_one(proxy: Proxy) -> None:
+    with lockwatch.connect(proxy.url) as service:
+        service.acquire("plan", "p1", "a")
+        assert proxy.statements.passed <= 10
+        service.acquire("plan", "p2", "a")
+        before = proxy.statements.passed
+        service.acquire("plan", "p3", "a")
+        assert proxy.statements.passed == before + 1
+
+
 def test_a_call_after_a_cut_connects_anew_and_a_lease_lives_on(service: LockService, proxy: Proxy) -> None:
     with service.hold("plan", "p1", ttl_seconds=TTL, heartbeat_seconds=BEAT) as lease:
         for _ in range(3):
