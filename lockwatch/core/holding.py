@@ -17,6 +17,7 @@ from lockwatch.core.kept import Kept
 from lockwatch.core.lease import Lease, OnLost
 from lockwatch.core.loss import Loss, loss_of
 from lockwatch.core.model import Lock, is_number
+from lockwatch.core.monotonic import elapsed
 from lockwatch.core.rounds import log
 from lockwatch.core.table import LockTable
 from lockwatch.core.text import clean
@@ -26,6 +27,10 @@ HEARTBEAT_SHARE: Final = 1 / 3
 """How much of its TTL passes between two renewals of a lease, unless asked otherwise."""
 MAX_HEARTBEAT_SHARE: Final = 1 / 2
 """The most that may be asked for, so that one missed beat does not lose the lease."""
+
+
+RETRY_WITHIN_SECS: Final = 1.0
+"""How soon a release must have failed to be tried once more."""
 
 
 class Hold:
@@ -122,13 +127,27 @@ class Hold:
     def _release(self, lock: Lock, *, even_closed: bool = False) -> Loss | None:
         """End the lease if it is still there; why it was lost if it is not."""
         try:
-            with self._tables.use(even_closed=even_closed) as table:
-                loss = release_lease(table, lock)
+            loss = self._release_at_once(lock, even_closed)
         except Exception as error:  # noqa: BLE001 the body's own exception must come out, whatever this one is
             log.warning("%s was not released and ends by its TTL: %s", clean(lock.resource), clean(str(error)))
             return None
         self._acquirer.released(lock.key)
         return loss
+
+    def _release_at_once(self, lock: Lock, even_closed: bool) -> Loss | None:
+        """The same, once more if the connection was cut meanwhile. Who has the row by then says nothing of before."""
+        begun = elapsed()
+        try:
+            with self._tables.use(even_closed=even_closed) as table:
+                return release_lease(table, lock)
+        except DatabaseBusyError:
+            raise
+        except DatabaseError:
+            if elapsed() - begun > RETRY_WITHIN_SECS:  # nobody answers: that is enough of waiting
+                raise
+        with self._tables.use(even_closed=even_closed) as table:
+            release_lease(table, lock)
+        return None
 
     def _undo(self) -> None:
         """After ctrl+c between two steps, or a lost answer: take all of them back, what was taken back before too."""

@@ -14,6 +14,7 @@ from sqlalchemy import make_url
 import lockwatch
 from lockwatch import LockService, LossReason
 from lockwatch.core.monotonic import elapsed
+from lockwatch.core.table import LockTable
 from tests.contract.sites import Site
 from tests.faults.losing import losing
 from tests.faults.proxy import Proxy
@@ -76,6 +77,24 @@ def test_a_call_after_a_cut_connects_anew_and_a_lease_lives_on(service: LockServ
             proxy.cut()
             assert service.acquire("plan", "p2", "a").owner_id == "a"
         assert not lease.is_lost()
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+def test_a_hold_whose_release_is_cut_off_is_released_all_the_same(
+    service: LockService, other: LockService, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, is_done: bool
+) -> None:
+    end = LockTable.end
+
+    def cut_off(table: LockTable, lock: lockwatch.Lock) -> object:
+        monkeypatch.setattr(LockTable, "end", end)
+        if is_done:
+            assert other.release_exact(lock).is_done  # as this one did, whose answer is lost
+        proxy.cut()
+        return end(table, lock)
+
+    with service.hold("plan", "p1", ttl_seconds=TTL):
+        monkeypatch.setattr(LockTable, "end", cut_off)
+    assert other.get("plan", "p1") is None
 
 
 def test_a_call_that_is_cut_off_says_so_at_once_and_its_owner_can_ask_again(
