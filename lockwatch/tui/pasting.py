@@ -11,6 +11,7 @@ from lockwatch.tui.editor import one_line
 
 _START: Final = "\x1b[200~"
 _END: Final = "\x1b[201~"
+_CTRL_C: Final = "\x03"
 _MOST: Final = 65_536
 """So many characters of a paste are kept while its end has not come."""
 
@@ -22,7 +23,12 @@ class Pastes:
         self._begun: str | None = None
 
     def split(self, text: str) -> Iterator[str | Paste]:
-        """What was typed, and each paste that ends here, as one harmless line. A start that comes in parts is typed."""
+        """What was typed, and each paste that ends here, as one harmless line. A start that comes in parts is typed.
+
+        A ctrl+c that comes alone is typed, too: the end of a paste may have been lost on its way.
+        """
+        if text == _CTRL_C:
+            self._begun = None
         while text:
             if self._begun is None:
                 typed, start, text = text.partition(_START)

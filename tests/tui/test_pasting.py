@@ -19,6 +19,10 @@ def test_what_is_typed_before_and_after_a_paste_stays_typed() -> None:
     assert told(f"j{START}q{END}k{START}r{END}") == ["j", ("q",), "k", ("r",)]
 
 
+def test_ctrl_c_gets_out_of_a_paste_that_never_ends() -> None:
+    assert told(START, "j", "x\x03", "q", "\x03", "q") == ["\x03", "q"]
+
+
 def test_a_paste_is_one_harmless_line() -> None:
     assert told(f"{START}a\r\nb\tc\x1b[2J\x00{END}") == [("a b c␛[2J␀",)]
 
