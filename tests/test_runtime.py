@@ -354,7 +354,7 @@ def test_a_signal_that_comes_while_a_mutex_is_held_waits_for_nobody(url: str) ->
             taken = time.monotonic() - started_at
             time.sleep(0.1)
         wait_until(lambda: seen)
-    assert taken < 1
+    assert taken < 3, "it would wait for ever"
     assert rows(url) == []
 
 

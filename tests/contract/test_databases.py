@@ -217,14 +217,14 @@ def test_a_missing_table_is_the_error_at_once(new_site: Site) -> None:
         with pytest.raises(lockwatch.DatabaseError, match="`locks` is missing") as refused:
             service.acquire("plan", "p1", "a", wait_seconds=10)
         assert not isinstance(refused.value, lockwatch.DatabaseBusyError)
-        assert time.monotonic() - begun < 2
+        assert time.monotonic() - begun < SLACK_SECS
 
 
 def test_an_id_beyond_all_measure_is_refused_at_once(site: Site) -> None:
     begun = time.monotonic()
     with lockwatch.connect(site.url) as service, pytest.raises(lockwatch.ValidationError):
         service.acquire("plan", "x" * 10_000, "a", wait_seconds=10)
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < SLACK_SECS
 
 
 def test_a_dead_session_on_the_row_ends_a_call_in_time_with_an_error_that_says_so(

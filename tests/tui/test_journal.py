@@ -364,7 +364,7 @@ def test_a_disk_that_hangs_keeps_nobody_from_quitting(path: Path, disk: Disk) ->
     log.look([lock(1)], 1)
     began = time.monotonic()
     log.journal.close()
-    assert time.monotonic() - began < 0.4
+    assert time.monotonic() - began < 3, "it would wait for ever"
     disk.goes_on.set()
     log.journal._thread.join(PATIENCE_SECS)
 

@@ -194,7 +194,7 @@ def test_closing_the_service_ends_a_wait_at_once_and_inserts_nothing(
     for waiter in waiting:
         with pytest.raises(lockwatch.LockwatchError, match="closed or shutting down"):
             waiter.result(PATIENCE_SECS)
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 3, "they would wait for a minute"
     assert row(url, "plan/p1") == before
     assert held.id == before[0]  # type: ignore[index]
 
