@@ -26,6 +26,8 @@ class News:
 
     words: str
     at: datetime
+    late_at: datetime | None = None
+    """From when on a renewal is no sign of life any more: the next one is overdue."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +49,7 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pinned:
-    """What a dialog offers to do to which leases, each as it was known last, in the order in which they are shown."""
+    """What a dialog offers to do to which leases, each as it was known last, in the order in which they are told."""
 
     verb: Verb
     locks: Mapping[Lease, Lock]
@@ -57,6 +59,8 @@ class Pinned:
     hidden: Hidden = Hidden()
     unfit: int = 0
     """How many of the marked ones this cannot be done to; they were left out from the start."""
+    looked_at: datetime | None = field(default=None, compare=False)
+    """When the table was looked at last: what nobody looked for is not missed."""
     answered: datetime | None = field(default=None, compare=False)
     """When an answer told what is known, if no look was taken in since: the next one may have begun before it."""
 
@@ -74,7 +78,7 @@ class Pinned:
                 found[lease] = changed.after
         for lease in self.locks.keys() & changes.gone.keys():
             found[lease] = _missing(changes.gone[lease], board, lease)
-        return replace(self, news=news).with_found(found, board.taken_at) if found else self
+        return replace(self, news=news, looked_at=board.taken_at).with_found(found, board.taken_at)
 
     def pass_time(self, now: datetime) -> Pinned:
         """The same, without the leases whose time was up meanwhile, if that matters."""
@@ -131,13 +135,15 @@ class Pinned:
 
 
 def pin(verb: Verb, locks: Iterable[Lock], board: Board, *, hidden: Hidden = Hidden(), unfit: int = 0) -> Pinned:
-    """Pin leases as they are on the screen."""
+    """Pin leases as they are on the screen; to be released, those first that may have somebody at work."""
+    if verb is Verb.RELEASE:
+        locks = sorted(locks, key=lambda lock: lock.is_expired(board.taken_at))
     by_lease = {lease_of(lock): lock for lock in locks}
     ttls = {}
     if verb is Verb.RENEW:
         ttls = {lease: renewal_ttl(board.lives.ttl_seconds(lock)) for lease, lock in by_lease.items()}
     news = {lease: told for lease, lock in by_lease.items() if (told := _news(lock, board))}
-    return Pinned(verb=verb, locks=by_lease, news=news, ttls=ttls, hidden=hidden, unfit=unfit)
+    return Pinned(verb=verb, locks=by_lease, news=news, ttls=ttls, hidden=hidden, unfit=unfit, looked_at=board.taken_at)
 
 
 def _news(lock: Lock, board: Board) -> News | None:
@@ -145,7 +151,9 @@ def _news(lock: Lock, board: Board) -> News | None:
     renewal = board.lives.last(lock)
     if renewal is None or renewal.expires_text != lock.expires_text:
         return None
-    return News(words="renewed by you" if board.lives.is_ours(lock) else ALIVE, at=renewal.seen_at)
+    if board.lives.is_ours(lock):
+        return News(words="renewed by you", at=renewal.seen_at)
+    return News(words=ALIVE, at=renewal.seen_at, late_at=renewal.late_at)
 
 
 def _missing(gone: Gone, board: Board, lease: Lease) -> Dropped:

@@ -11,7 +11,7 @@ from lockwatch.core.model import Lock
 from lockwatch.core.text import clean
 from lockwatch.tui.diff import lease_of
 from lockwatch.tui.orders import Verb
-from lockwatch.tui.pins import ALIVE, Dropped, News, Pinned
+from lockwatch.tui.pins import ALIVE, Dropped, Pinned
 from lockwatch.tui.rows import resource
 from lockwatch.tui.spans import BLANK, Line, Role, Span, blanks, crop, flow, wrap
 from lockwatch.tui.ttl import ttl_text
@@ -22,8 +22,8 @@ FEW: Final = 4
 _ONE_LINE_CELLS: Final = 56
 """In fewer cells a lease of a list takes two lines."""
 _RELEASE_LIVE: Final = (
-    "A holder that is alive learns that it lost the lock, and may have written already. "
-    "Its fence stays below the next one."
+    "A holder that is alive works on until it learns, at its next renewal, that the lock is lost. "
+    "Somebody else may have it by then."
 )
 _RELEASE_STALE: Final = "Its time is up: whoever wants the lock may take it as it is."
 _RELEASE_UNREADABLE: Final = "As long as it stands, nobody can take the lock: its expiry cannot be read."
@@ -83,7 +83,7 @@ class Body(Sequence[Line]):
         self._now = now
         self._cells = cells
         facts = [line for lock in victims.in_full for line in _facts(victims.pinned, lock, now, cells)]
-        self._above = (*above, *facts)
+        self._above = (*above, *facts, *([] if facts else _at_work(victims, now, cells)))
         self._is_in_full = bool(facts)
         self._listed = victims.listed
         self._each = 1 if cells >= _ONE_LINE_CELLS else 2
@@ -132,18 +132,37 @@ def _facts(pinned: Pinned, lock: Lock, now: datetime, cells: int) -> list[Line]:
     held = f"for {since(lock.acquired_at, now)}" if lock.acquired_at else "since an unreadable time"
     was = "was held by" if lock.is_expired(now) else "held by"
     lines += [(blanks(2), Span(piece)) for piece in wrap(f"{was} {clean(lock.owner_id)} {held}", cells - 2)]
-    news = pinned.news.get(lease_of(lock))
-    if news:
-        words = _tell(news, lock, now)
+    if words := _tell(pinned, lock, now):
         lines += [(blanks(2), Span(piece, Role.EXPIRING, strong=True)) for piece in wrap(words, cells - 2)]
     return lines
 
 
-def _tell(news: News, lock: Lock, now: datetime) -> str:
+def _tell(pinned: Pinned, lock: Lock, now: datetime) -> str:
+    """What happened to a lease, and whether that is a sign of life; empty if nothing did."""
+    news = pinned.news.get(lease_of(lock))
+    if news is None:
+        return ""
     when = ago(news.at, now)
     if news.words != ALIVE:
         return f"{news.words} {when}"
-    return f"last renewed {when}" if lock.is_expired(now) else f"renewed {when}: {ALIVE}"
+    if lock.is_expired(now):
+        return f"last renewed {when}"
+    is_late = news.late_at and pinned.looked_at and news.late_at <= pinned.looked_at
+    return f"last renewed {when}: its holder is late" if is_late else f"renewed {when}: {ALIVE}"
+
+
+def _at_work(victims: Victims, now: datetime, cells: int) -> list[Line]:
+    """How many of a list are no stale ones, where that matters: the list may be longer than the screen."""
+    if victims.pinned.verb is not Verb.RELEASE:
+        return []
+    held = sum(_is_live(lock, now) for lock in victims.locks)
+    words = f"{plural(held, 'of them is', 'of them are')} held: {'its holder' if held == 1 else 'their holders'}"
+    pieces = wrap(f"{words} may be at work.", cells) if held else []
+    return [(Span(piece, Role.EXPIRING, strong=True),) for piece in pieces]
+
+
+def _is_live(lock: Lock, now: datetime) -> bool:
+    return lock.is_readable and not lock.is_expired(now)
 
 
 def _dropped(one: Dropped, now: datetime, cells: int, lines: int) -> list[Line]:
@@ -157,10 +176,8 @@ def _listed(pinned: Pinned, lock: Lock, now: datetime, cells: int, lines: int) -
     is_stale = lock.is_expired(now)
     left = brief(abs(lock.remaining(now)))
     stands = Span(f" {left:>4} {'stale' if is_stale else 'left '}", Role.STALE if is_stale else Role.TEXT)
-    news = pinned.news.get(lease_of(lock))
-    signs = (f"  {_tell(news, lock, now)}" if news and not is_stale else "") + (
-        "  hidden by the filter" if lease_of(lock) in pinned.hidden.pinned else ""
-    )
+    news = "" if is_stale else _tell(pinned, lock, now)
+    signs = (f"  {news}" if news else "") + ("  hidden by the filter" if lease_of(lock) in pinned.hidden.pinned else "")
     held: Line = (
         *([Span(signs, Role.EXPIRING, strong=True)] if signs else []),
         Span(f"  {clean(lock.owner_id)}", Role.DIM),
@@ -213,6 +230,6 @@ def _what_it_means(victims: Victims, now: datetime) -> str:
 
 def _meaning_of_release(locks: list[Lock], now: datetime) -> str:
     """As of the one that matters most: a live one."""
-    if any(lock.is_readable and not lock.is_expired(now) for lock in locks):
+    if any(_is_live(lock, now) for lock in locks):
         return _RELEASE_LIVE
     return _RELEASE_UNREADABLE if any(not lock.is_readable for lock in locks) else _RELEASE_STALE

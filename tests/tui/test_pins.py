@@ -57,6 +57,19 @@ def test_a_dialog_opens_with_the_last_renewal_that_was_seen() -> None:
     assert "last renewed 34s ago" in says(pinned, 40)
 
 
+def test_a_holder_that_is_late_is_not_said_to_be_alive() -> None:
+    shown = board(lock(1, 30))
+    for second in (10, 20, 30):
+        see(shown, snapshot([lock(1, 30 + second)], second))
+    pinned = pin(Verb.RELEASE, shown.rows, shown)
+    assert "renewed 10s ago: its holder is alive" in says(pinned, 40)
+    assert "renewed 25s ago: its holder is alive" in says(pinned, 55), "nobody looked since"
+    pinned = look_again(pinned, shown, lock(1, 60), seconds=50)
+    assert "last renewed 25s ago: its holder is late" in says(pinned, 55)
+    pinned = look_again(pinned, shown, lock(1, 86), seconds=56)
+    assert "renewed 2s ago: its holder is alive" in says(pinned, 58)
+
+
 def test_an_operators_renewal_is_not_told_as_a_sign_of_life() -> None:
     pinned, shown = pinned_and_board(Verb.RELEASE, lock(1, 6))
     shown.note("renewed", [Outcome(kind=OutcomeKind.DONE, seen=lock(1, 6), now=lock(1, 305), at=at(5))])
@@ -135,6 +148,16 @@ def test_the_list_of_a_purge_is_exactly_its_order() -> None:
     ]
     assert "2 more stale locks do not match the filter: not purged." in says(pinned, 0)
     assert answers(pinned)[0] == "purge these 39"
+
+
+def test_the_list_of_a_release_begins_with_how_many_are_held_and_with_these() -> None:
+    pinned, _ = pinned_and_board(Verb.RELEASE, *(lock(number, -number) for number in range(1, 9)), lock(9), lock(10))
+    body = Body(Victims(pinned), at(0), 69)
+    least = text(*body[: body.least_seen])
+    assert "2 of them are held: their holders may be at work." in least
+    assert "plan/p10" in least
+    assert [one.id for one in pinned.order().locks] == [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]
+    assert "held: " not in says(pinned, 70), "their time is up meanwhile"
 
 
 def test_a_refusal_for_renewed_since_keeps_the_new_facts_though_the_last_poll_is_older() -> None:
