@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from lockwatch.config import Config, NamedDatabase, UnfitError, check_interval, check_name, load, without_password
 from lockwatch.core.errors import ValidationError
 from lockwatch.core.model import known_types
+from lockwatch.core.text import clean
 
 DATABASE_URL: Final = "LOCKWATCH_DATABASE_URL"
 ON: Final = "LOCKWATCH_ON"
@@ -43,6 +45,8 @@ class Target:
     read_only: str | None = None
     asks_password: bool = False
     password: str | None = None
+    flag: str = ""
+    """The flag that chose it, as a command repeats it; empty if none did."""
 
     @property
     def url(self) -> str | None:
@@ -87,7 +91,14 @@ def choose(
     else:
         named, url = (None if on is None else _named(config, "--on", on)), database
     why = _why_read_only(read_only, config, named)
-    target = Target(config=config, named=named, given_url=url, read_only=why, asks_password=ask_password)
+    target = Target(
+        config=config,
+        named=named,
+        given_url=url,
+        read_only=why,
+        asks_password=ask_password,
+        flag=_flag(database, on),
+    )
     if ask_password and (target.url is None or target.url.startswith("sqlite")):
         raise ValidationError("--ask-password", target.shown, "must be for a server's database: a file has no password")
     if ask_password and target.url is not None and _has_password(target.url):
@@ -185,6 +196,15 @@ def default_database() -> Path:
     import platformdirs  # late: needed only where nothing is named
 
     return Path(platformdirs.user_data_dir("lockwatch")) / "locks.db"
+
+
+def _flag(database: str | None, on: str | None) -> str:
+    """No URL of a server, which may hold a password."""
+    if on is not None:
+        return f"--on {quote(on)}"
+    if database is None:
+        return ""
+    return f"--database {clean(quote(database)) if database.startswith('sqlite') else 'URL'}"
 
 
 def _has_password(url: str) -> bool:

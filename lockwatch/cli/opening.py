@@ -78,22 +78,26 @@ def why_only_read(target: Target) -> str | None:
     """
     if target.read_only:
         return target.read_only
-    located = locate(target)
-    with named(located):
-        return located.why_unwritable()
+    with named(target):
+        return locate(target).why_unwritable()
 
 
 @contextmanager
-def named(database: Database) -> Iterator[None]:
-    """Within, an error of the database says which one it is."""
+def named(target: Target) -> Iterator[None]:
+    """Within, an error of the database says which one it is, and so do the commands that it recommends."""
     from lockwatch.core.errors import DatabaseError
 
+    name = locate(target).name
     try:
         yield
     except DatabaseError as error:
-        if database.name in str(error):
-            raise
-        raise type(error)(f"{database.name}: {error}") from error
+        words = str(error) if name in str(error) else f"{name}: {error}"
+        raise type(error)(repeating(words, target)) from error
+
+
+def repeating(words: str, target: Target) -> str:
+    """The same, with the flag that chose the database in the commands that are recommended."""
+    return words.replace("`lockwatch ", f"`lockwatch {target.flag} ") if target.flag else words
 
 
 @contextmanager
@@ -103,7 +107,7 @@ def open_to_read(ctx: typer.Context, database: str | None, on: str | None) -> It
 
     target = chosen(ctx, database, on)
     why = why_to_read(target)
-    with named(locate(target)), connect(target.url, read_only=why or False, password=target.password) as service:
+    with named(target), connect(target.url, read_only=why or False, password=target.password) as service:
         yield service
 
 
@@ -118,6 +122,6 @@ def open_to_write(ctx: typer.Context, database: str | None, on: str | None) -> I
 
     target = chosen(ctx, database, on)
     why = target.read_only
-    with named(locate(target)), connect(target.url, read_only=why or False, password=target.password) as service:
+    with named(target), connect(target.url, read_only=why or False, password=target.password) as service:
         service.require_writable()
         yield service

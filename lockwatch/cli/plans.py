@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
 import typer
 
 from lockwatch.cli.answers import moment, say, say_json, terminal_width
-from lockwatch.cli.opening import chosen, locate, named, why_to_read
+from lockwatch.cli.opening import chosen, named, why_to_read
 from lockwatch.cli.options import DatabaseOption, JsonOption, OnOption
 from lockwatch.core.errors import ValidationError
 
@@ -171,7 +171,7 @@ def _open(ctx: typer.Context, database: str | None, on: str | None) -> Iterator[
 
     target = chosen(ctx, database, on)
     why = why_to_read(target)
-    with named(locate(target)), connect(target.url, read_only=why or False, password=target.password) as service:
+    with named(target), connect(target.url, read_only=why or False, password=target.password) as service:
         yield service
 
 
@@ -183,7 +183,7 @@ def _open_to_lock(ctx: typer.Context, database: str | None, on: str | None) -> I
 
     target = chosen(ctx, database, on)
     with (
-        named(locate(target)),
+        named(target),
         connect(target.url, read_only=target.read_only or False, password=target.password) as service,
         LockRuntime(service.locks),
     ):

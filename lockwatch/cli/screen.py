@@ -68,7 +68,7 @@ def _show(target: Target, look: Look) -> None:
     from lockwatch.database import connect
 
     located, why = locate(target), why_only_read(target)
-    with named(located), connect(target.url, read_only=why or False, password=target.password) as service:
+    with named(target), connect(target.url, read_only=why or False, password=target.password) as service:
         service.now()  # a database that cannot be used is told here, in one line
         from lockwatch.tui import run
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from lockwatch.cli.answers import say, say_json
-from lockwatch.cli.opening import chosen, locate, named
+from lockwatch.cli.opening import chosen, locate, named, repeating
 from lockwatch.cli.options import DatabaseOption, JsonOption, OnOption
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def upgrade(
     if target.read_only:
         raise ReadOnlyError(target.read_only)
     located = locate(target)
-    with named(located):
+    with named(target):
         existed = located.exists()
         was_done = bring_to_head(target.url, target.password)
     done = "already at" if not was_done else "upgraded to" if existed else "made at"
@@ -49,13 +49,15 @@ def current(
     """
     from lockwatch.core.text import clean
 
-    located = locate(chosen(ctx, database, on))
-    with named(located):
+    target = chosen(ctx, database, on)
+    located = locate(target)
+    with named(target):
         revision = located.revision()
     if as_json:
         say_json(_fields(located, revision))
     else:
-        say(clean(revision) if revision else f"none: `lockwatch db upgrade` makes or adopts {located.name}")
+        missing = f"none: {repeating('`lockwatch db upgrade`', target)} makes or adopts {located.name}"
+        say(clean(revision) if revision else missing)
 
 
 def _fields(located: Database, revision: str | None) -> dict[str, Any]:

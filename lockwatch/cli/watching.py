@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lockwatch.cli.answers import all_fields, complain, lock_fields, moment, say, say_json, terminal_width
 from lockwatch.cli.given import Given
-from lockwatch.cli.opening import chosen, open_to_read
+from lockwatch.cli.opening import chosen, open_to_read, repeating
 from lockwatch.cli.options import (
     AskPasswordOption,
     DatabaseOption,
@@ -25,6 +26,10 @@ from lockwatch.cli.options import (
     a_number,
 )
 from lockwatch.cli.screen import require_theme, watch
+
+if TYPE_CHECKING:
+    from lockwatch.diagnostics import Check
+    from lockwatch.settings import Target
 
 
 def add_verbs(app: typer.Typer) -> None:
@@ -112,13 +117,19 @@ def diagnostics(
     from lockwatch.diagnostics import examine, exit_code, report
 
     target = chosen(ctx, database, on)
-    checks = examine(target.url, read_only=target.read_only or False, password=target.password)
+    found = examine(target.url, read_only=target.read_only or False, password=target.password)
+    checks = [_repeating(check, target) for check in found]
     if as_json:
         fields = [{key: getattr(check, key) for key in ("name", "status", "message", "hint")} for check in checks]
         say_json({"exit_code": exit_code(checks), "checks": fields})
     else:
         say(*report(checks))
     return exit_code(checks)
+
+
+def _repeating(check: Check, target: Target) -> Check:
+    hint = repeating(check.hint, target) if check.hint else None
+    return replace(check, message=repeating(check.message, target), hint=hint)
 
 
 def demo(

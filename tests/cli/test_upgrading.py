@@ -57,7 +57,7 @@ def test_current_says_that_there_is_none_and_makes_nothing(cli: Cli, tmp_path: P
     url = f"sqlite:///{path}"
     answer = cli("db", "current", "--database", url)
     assert (answer.code, answer.err) == (0, "")
-    assert answer.out.startswith("none: `lockwatch db upgrade`")
+    assert answer.out.startswith(f"none: `lockwatch --database {url} db upgrade`")
     assert json.loads(cli("db", "current", "--database", url, "--json").out) == {
         "database": str(path),
         "revision": None,
@@ -94,7 +94,7 @@ def test_a_database_without_the_table_ends_with_5_and_names_the_upgrade(cli: Cli
     before = dump(url)
     answer = cli("list", "--database", url)
     assert (answer.code, answer.out) == (5, "")
-    assert "`lockwatch db upgrade`" in answer.err
+    assert f"`lockwatch --database {url} db upgrade`" in answer.err
     assert dump(url) == before
 
 
@@ -116,7 +116,7 @@ def test_acquire_on_a_table_of_six_columns_names_the_upgrade_and_changes_nothing
     before = dump(six)
     answer = cli("acquire", "plan/new", "--owner", "a", "--database", six)
     assert (answer.code, answer.out) == (5, "")
-    assert "`lockwatch db upgrade`" in answer.err
+    assert f"`lockwatch --database {six} db upgrade`" in answer.err
     assert dump(six) == before
     cli("db", "upgrade", "--database", six)
     assert cli("acquire", "plan/new", "--owner", "a", "--database", six).code == 0
