@@ -5,6 +5,7 @@
 3. Live and somebody else's, or its expiry cannot be read: a conflict, with that row as the holder.
 4. Expired, whoever's: delete that very row and begin again. A takeover is a new row with a greater id.
 5. What was read and is no longer so when it is to be changed is a lost race: begin again.
+6. A grant whose statement another transaction held up has its whole TTL from when it came: it is extended once.
 
 Who waits looks again and again, without ever writing, until the row is gone or its time is up; then it begins anew.
 Who has just released it and would wait for it again lets others look first, and who was passed over looks more often.
@@ -15,7 +16,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Final, TypeVar
@@ -36,6 +37,8 @@ MAX_LOST_RACES: Final = 100
 MAX_WAIT_SECS: Final = 366 * 24 * 3600
 """Longest wait that can be asked for, in seconds."""
 _WAIT_RULE: Final = f"must be a number of seconds from 0 to {MAX_WAIT_SECS}, which is a year"
+LATE_SHARE: Final = 1 / 20
+"""How much of the TTL may pass between the question and the grant."""
 POLL_SECS: Final = (0.05, 0.2)
 """Bounds of the random pause between two looks of a waiter."""
 
@@ -121,10 +124,24 @@ class Acquirer:
                     raise
                 if found is not None:
                     lock, is_new = found
-                    if is_new:
-                        self._courtesy.granted(request.key, sent_at)
-                    return Grant(lock=lock, is_new=is_new, sent_at=sent_at)
+                    grant = Grant(lock=lock, is_new=is_new, sent_at=sent_at)
+                    if not is_new:
+                        return grant
+                    self._courtesy.granted(request.key, sent_at)
+                    if whole := self._in_full(table, grant, request.ttl_seconds):
+                        return whole
         raise never_at_rest(request.key)
+
+    def _in_full(self, table: LockTable, grant: Grant, ttl_seconds: float) -> Grant | None:
+        """A new grant with its whole TTL left; None if that has passed by now: begin again."""
+        now = self._monotonic()
+        if now - grant.sent_at <= ttl_seconds * LATE_SHARE:
+            return grant
+        try:
+            lock = table.extend(grant.lock, ttl_seconds)
+        except DatabaseError:  # it is granted all the same
+            return grant
+        return None if lock is None else replace(grant, lock=lock, sent_at=now)
 
     def released(self, key: Key) -> None:
         """Take note that a lease which was granted here was released."""

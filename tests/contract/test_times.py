@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from datetime import timedelta
 
@@ -9,8 +10,9 @@ import pytest
 
 import lockwatch
 from lockwatch import LockService
+from lockwatch.core.model import Key
 from lockwatch.core.timestamps import utc_now
-from tests.contract.sites import SERVERS, Site, on
+from tests.contract.sites import EPOCH, SERVERS, Site, on
 
 FORMS = ("{}-05:00", "{}+00:00", "{}", "{}Z", "{}.000000Z")
 
@@ -100,6 +102,43 @@ def test_a_grant_counts_from_the_statement_not_from_the_callers_transaction(serv
         lock = service.acquire("plan", "p1", "a", 5)
         run("ROLLBACK")
     assert lock.remaining(before) >= 5
+
+
+def test_the_moment_is_that_of_a_statement_not_that_of_the_start_of_its_transaction(
+    service: LockService, site: Site
+) -> None:
+    with service._tables.use() as table:
+
+        def late() -> None:
+            table.now()
+            time.sleep(0.2)
+            before = site.now()
+            lock = table.insert(Key("plan", "p1"), "a", 5)
+            assert lock is not None
+            assert lock.remaining(before) >= 5
+            extended = table.extend(lock, 60)
+            assert extended is not None
+            assert extended.remaining(before) >= 60
+            assert table.now() >= before
+            ended_at = table.end(extended)
+            assert ended_at is not None
+            assert ended_at >= before
+
+        table.connection.transact(late)
+
+
+def test_a_grant_that_another_transaction_held_up_has_its_whole_ttl_left(service: LockService, site: Site) -> None:
+    service.now()
+    with site.raw() as run:
+        run("BEGIN" if site.is_server else "BEGIN IMMEDIATE")
+        run("INSERT INTO locks VALUES (-1, 'x', 'plan', 'p1', ?, ?)", EPOCH, EPOCH)
+        ending = threading.Timer(0.6, run, ("ROLLBACK",))
+        ending.start()
+        before = site.now()
+        lock = service.acquire("plan", "p1", "a", 5)
+        ending.join()
+    assert lock.remaining(before) > 5.4
+    assert service.get("plan", "p1") == lock
 
 
 ZONES = {

@@ -14,6 +14,7 @@ import pytest
 
 import lockwatch
 from lockwatch.core.acquiring import Acquirer
+from lockwatch.core.model import Key
 from lockwatch.core.table import LockTable
 from tests.core.leases.leasing import (
     PATIENCE_SECS,
@@ -96,6 +97,39 @@ def test_the_ttl_of_a_waiter_starts_at_the_grant(
     lock = waiting.result(PATIENCE_SECS)
     assert lock.remaining(times.wall()) == 5
     assert lock.acquired_at == times.wall()
+
+
+@pytest.mark.parametrize("late", [2.0, TTL])
+def test_a_grant_that_was_held_up_has_its_whole_ttl_from_when_it_came(
+    service: lockwatch.LockService, times: Times, late: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _hold_up_a_grant(monkeypatch, times, late)
+    with service.hold("plan", "p1", "a", ttl_seconds=TTL) as lease:
+        assert lease.lock.remaining(times.wall()) == lease.remaining() == TTL
+        assert lease.lock == service.get("plan", "p1")
+
+
+def test_a_grant_that_was_held_up_and_cannot_be_extended_is_one_all_the_same(
+    service: lockwatch.LockService, times: Times, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise lockwatch.DatabaseError("gone for a moment")
+
+    _hold_up_a_grant(monkeypatch, times, 2)
+    monkeypatch.setattr(LockTable, "extend", fail)
+    with service.hold("plan", "p1", "a", ttl_seconds=TTL) as lease:
+        assert lease.remaining() == TTL - 2
+
+
+def _hold_up_a_grant(monkeypatch: pytest.MonkeyPatch, times: Times, seconds: float) -> None:
+    real, delays = LockTable.insert, [seconds]
+
+    def held_up(table: LockTable, key: Key, owner_id: str, ttl_seconds: float) -> lockwatch.Lock | None:
+        answer = real(table, key, owner_id, ttl_seconds)
+        times.advance(delays.pop() if delays else 0)
+        return answer
+
+    monkeypatch.setattr(LockTable, "insert", held_up)
 
 
 def test_a_waiter_wakes_when_the_holders_expiry_is_due(
