@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NoReturn
 
 import psycopg
 import pymysql  # type: ignore[import-untyped] # the driver has no types
@@ -212,6 +212,11 @@ def _connect_mysql(url: URL) -> Any:
     )
 
 
+def do_without(reason: str) -> NoReturn:
+    """Skip a test for that reason, or fail it where nothing may be missing."""
+    (pytest.fail if SERVERS_ARE_REQUIRED else pytest.skip)(reason)
+
+
 def drop_leftovers(kind: str) -> None:
     """Drop what earlier runs left behind on a server, if it answers."""
     made = PostgresSite if kind == "postgres" else MysqlSite
@@ -280,9 +285,6 @@ def _reached(title: str, url: str, connect: Callable[[], Any]) -> Iterator[Any]:
         admin = connect()
     except (psycopg.OperationalError, pymysql.err.OperationalError) as error:
         where = make_url(url).render_as_string(hide_password=True)
-        reason = f"no {title} at {where}: {str(error).partition(chr(10))[0]}"
-        if SERVERS_ARE_REQUIRED:
-            pytest.fail(reason)
-        pytest.skip(reason)
+        do_without(f"no {title} at {where}: {str(error).partition(chr(10))[0]}")
     with closing(admin):
         yield admin

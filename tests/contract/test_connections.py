@@ -24,7 +24,7 @@ from lockwatch.core import mariadb
 from lockwatch.core.dialect import IDLE_SECS
 from lockwatch.core.dialects import dialect_of
 from lockwatch.database import Database
-from tests.contract.sites import SERVERS, Site, on
+from tests.contract.sites import SERVERS, Site, do_without, on
 
 PATIENCE_SECS: Final = 10.0
 
@@ -193,7 +193,7 @@ def pooled(request: pytest.FixtureRequest, site: Site) -> Iterator[str]:
     """The site behind a pooler that gives each transaction another session."""
     program = shutil.which("pgbouncer") or shutil.which("/usr/sbin/pgbouncer")
     if program is None:
-        pytest.skip("needs pgbouncer to be installed")
+        do_without("needs pgbouncer to be installed")
     url = make_url(site.url)
     with socket.create_server(("127.0.0.1", 0)) as free:
         listen = free.getsockname()[1]
