@@ -10,9 +10,10 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import pytest
 from sqlalchemy import create_engine, make_url
@@ -23,6 +24,7 @@ from lockwatch import LockService, plans
 from lockwatch.core import mariadb
 from lockwatch.core.dialect import IDLE_SECS
 from lockwatch.core.dialects import dialect_of
+from lockwatch.core.held import MAX_IDLE
 from lockwatch.database import Database
 from tests.contract.sites import SERVERS, Site, do_without, on
 
@@ -59,13 +61,21 @@ def test_connections_that_nobody_uses_close(site: Site) -> None:
     with lockwatch.connect(site.url) as service:
         service.now()
         (table,) = service._tables._idle
-        service._tables.close_long_idle()
+        _sweep(service)
         assert len(service._tables._idle) == 1
         table.connection.idle_since -= IDLE_SECS
-        service._tables.close_long_idle()
+        _sweep(service)
         assert len(service._tables._idle) == 0
         assert service.get("plan", "p1") is None
         assert len(service._tables._idle) == 1
+
+
+def _sweep(service: LockService) -> None:
+    """What its timer does when it is time, without the timer."""
+    timer = service._tables._sweep
+    assert timer is not None
+    timer.cancel()
+    service._tables.close_long_idle()
 
 
 def test_a_call_that_ends_after_the_service_was_closed_leaves_no_thread_behind(site: Site) -> None:
@@ -93,6 +103,67 @@ def test_a_close_beside_the_end_of_a_call_leaves_no_thread_behind(
     for thread in set(threading.enumerate()) - before:
         thread.join(5)
     assert set(threading.enumerate()) <= before
+
+
+COUNT_SESSIONS: Final = {
+    "postgres": (
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'lockwatch'"
+    ),
+    "mysql": "SELECT count(*) FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()",
+}
+
+
+def test_no_connection_outlives_its_service(served: Site) -> None:
+    def are_open(number: int) -> bool:
+        give_up_at = time.monotonic() + PATIENCE_SECS
+        while served.execute(COUNT_SESSIONS[served.kind]) != [(number,)]:  # the server takes a moment to notice
+            if time.monotonic() > give_up_at:
+                return False
+            time.sleep(0.01)
+        return True
+
+    assert are_open(0)
+    with lockwatch.connect(served.url) as service, service.hold("plan", "p1"):
+        with service._tables.use(), service._tables.use():
+            service.now()
+        assert are_open(3)
+    assert are_open(0)
+
+
+def test_a_call_sends_no_more_than_it_must(service: LockService, monkeypatch: pytest.MonkeyPatch) -> None:
+    service.acquire("plan", "p0", "a")
+    (table,) = service._tables._idle
+    execute, sent = table.connection._execute, []
+
+    def counting(sql: str, *parameters: Any) -> Any:
+        sent.append(sql)
+        return execute(sql, *parameters)
+
+    def refused() -> None:
+        with pytest.raises(lockwatch.LockConflictError):
+            service.acquire("plan", "p1", "b")
+
+    monkeypatch.setattr(table.connection, "_execute", counting)
+    for call, statements in (
+        (lambda: service.acquire("plan", "p1", "a"), 1),
+        (refused, 2),
+        (lambda: service.get("plan", "p1"), 1),
+        (lambda: service.release("plan", "p1", "a"), 1),
+    ):
+        call()
+        assert len(sent) == statements
+        sent.clear()
+
+
+def test_busy_callers_of_a_service_starve_no_heartbeat(service: LockService) -> None:
+    with service.hold("plan", "p1", ttl_seconds=5, heartbeat_seconds=0.2) as lease, ExitStack() as busy:
+        for _ in range(2 * MAX_IDLE):
+            busy.enter_context(service._tables.use())
+        before = lease.lock.expires_text
+        give_up_at = time.monotonic() + PATIENCE_SECS
+        while lease.lock.expires_text == before and time.monotonic() < give_up_at:
+            time.sleep(0.01)
+        assert lease.lock.expires_text > before
 
 
 def test_who_comes_back_often_uses_one_connection(service: LockService) -> None:
