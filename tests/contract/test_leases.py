@@ -63,19 +63,29 @@ def test_a_heartbeat_in_flight_during_the_release_writes_nothing_after_it(
     service: LockService, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reached, opened = threading.Event(), threading.Event()
+    answers: list[lockwatch.Lock | None] = []
     real = LockTable.extend
 
     def held_up(table: LockTable, lock: lockwatch.Lock, ttl: float, **named: bool) -> lockwatch.Lock | None:
         reached.set()
         assert opened.wait(PATIENCE_SECS)
-        return real(table, lock, ttl, **named)
+        answers.append(real(table, lock, ttl, **named))
+        return answers[-1]
 
     monkeypatch.setattr(LockTable, "extend", held_up)
     with service.hold("plan", "p1", ttl_seconds=5, heartbeat_seconds=BEAT):
         assert reached.wait(PATIENCE_SECS)
-    opened.set()
-    assert _eventually(lambda: not service.leases())
     assert site.rows() == []
+    opened.set()
+    assert _eventually(lambda: answers)
+    assert answers == [None]
+    service.close()  # it need not wait for the next round of the threads
+    assert _eventually(lambda: not {"lockwatch heartbeat", "lockwatch watchdog"} & _threads())
+    assert site.rows() == []
+
+
+def _threads() -> set[str]:
+    return {thread.name for thread in threading.enumerate()}
 
 
 def test_one_error_of_the_database_does_not_end_the_heartbeat(
@@ -184,17 +194,22 @@ _HOLDER = """
 import sys, time, lockwatch
 with lockwatch.connect(sys.argv[1]) as service:
     try:
-        with service.hold("plan", "p1", "a", ttl_seconds=5) as lease:
+        with (
+            service.hold("plan", "p1", "a", ttl_seconds=5) as one,
+            service.hold("plan", "p2", "a", ttl_seconds=5) as two,
+        ):
             print("held", flush=True)
             sys.stdin.readline()
-            print(lease.is_lost(), flush=True)
-            lease.check()
+            print(one.is_lost(), two.is_lost(), flush=True)
+            two.check()
     except lockwatch.LockExpiredError as lost:
         print(lost.reason, flush=True)
 """
 
 
-def test_a_holder_that_was_stopped_past_its_ttl_knows_before_it_goes_on(site: Site, other: LockService) -> None:
+def test_a_holder_that_was_stopped_past_its_ttl_knows_before_it_goes_on_whether_another_took_over_or_not(
+    site: Site, other: LockService
+) -> None:
     command = [sys.executable, "-c", _HOLDER, site.url]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as holder:
@@ -204,11 +219,12 @@ def test_a_holder_that_was_stopped_past_its_ttl_knows_before_it_goes_on(site: Si
         holder.send_signal(signal.SIGSTOP)
         try:
             taken = other.acquire("plan", "p1", "b", 60, wait_seconds=10)
+            assert _eventually(lambda: other.count_stale_locks() == 1), "the one that nobody takes has expired too"
         finally:
             holder.send_signal(signal.SIGCONT)
         holder.stdin.write("\n")
         holder.stdin.flush()
-        assert holder.stdout.readline() == "True\n"
+        assert holder.stdout.readline() == "True True\n"
         assert holder.stdout.readline() in {"expired\n", "taken over\n", "database unreachable\n"}
     assert other.get("plan", "p1") == taken
 
