@@ -111,6 +111,12 @@ def _at_once(works: Sequence[Callable[[], Any]]) -> list[Any]:
         return [future.result() for future in [pool.submit(work) for work in works]]
 
 
+def _expire(service: LockService, lock: lockwatch.Lock) -> None:
+    """Set its expiry to the past, which must not end in a deadlock either."""
+    with service._tables.use() as table:
+        table.connection.changes(f"UPDATE locks SET expires_at = '{EPOCH}' WHERE id = {lock.id}", {})
+
+
 def test_locking_and_clean_up_never_end_in_a_deadlock(site: Site) -> None:
     holders: dict[str, str] = {}
     clashes: list[str] = []
@@ -119,19 +125,23 @@ def test_locking_and_clean_up_never_end_in_a_deadlock(site: Site) -> None:
         for number in range(50):
             name = f"p{number * 7 % 20}"
             try:
-                service.acquire("plan", name, owner)
+                lock = service.acquire("plan", name, owner)
             except lockwatch.LockConflictError:
                 continue
             if holders.setdefault(name, owner) != owner:
                 clashes.append(name)
             del holders[name]
-            service.release("plan", name, owner)
+            if number % 3:
+                service.release("plan", name, owner)
+            else:
+                _expire(service, lock)
             if number % 5 == 0:
                 service.cleanup_expired()
 
     site.insert_rows({f"plan/p{number}": EPOCH for number in range(20)}, "gone")
     with lockwatch.connect(site.url) as service:
         _at_once([partial(work, service, f"w{n}") for n in range(8)])
+        service.cleanup_expired()
     assert clashes == []
     assert site.rows() == []
 
@@ -254,6 +264,16 @@ def test_clean_up_leaves_what_was_renewed_between(
     is_one_by_one = site.is_server and form == "2001-01-01"
     step, owner = ("end", LockTable) if is_one_by_one else ("changes", Connection)
     _between(monkeypatch, step, lambda: site.age("plan/p1", site.text(60)), owner)
+    assert service.cleanup_expired() == 1
+    assert [row[3] for row in site.rows()] == ["p1"]
+
+
+def test_clean_up_leaves_what_became_unreadable_between(
+    service: LockService, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.insert_row("plan/p1", "a", site.text(60))
+    site.insert_row("plan/p2", "a", "2001-01-01T00:00:00.000000Z")
+    _between(monkeypatch, "changes", lambda: site.age("plan/p1", "2001-02-30T00:00:00.000000Z"), Connection)
     assert service.cleanup_expired() == 1
     assert [row[3] for row in site.rows()] == ["p1"]
 
