@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import timedelta
-from statistics import median
 from typing import Final
 
 import pytest
@@ -154,14 +153,14 @@ MANY: Final = 100_000
 def test_an_acquire_beside_very_many_stale_locks_looks_at_none_of_them(new_site: Site) -> None:
     lockwatch.upgrade(new_site.url)
     with lockwatch.connect(new_site.url) as service:
-        alone = _median_seconds(service)
+        alone = _least_seconds(service)
         new_site.crowd(MANY)
-        assert _median_seconds(service) < 5 * alone, "one that reads them all takes a hundred times as long"
+        assert _least_seconds(service) < 5 * alone, "one that reads them all takes a hundred times as long"
         assert service.count_stale_locks() == MANY
 
 
-def _median_seconds(service: LockService) -> float:
-    """How long it takes to acquire, to be refused, and to release."""
+def _least_seconds(service: LockService) -> float:
+    """How long it takes to acquire, to be refused, and to release, when nothing else keeps the machine busy."""
     took = []
     for _ in range(25):
         begun = time.perf_counter()
@@ -170,7 +169,7 @@ def _median_seconds(service: LockService) -> float:
             service.acquire("plan", "p1", "b")
         service.release("plan", "p1", "a")
         took.append(time.perf_counter() - begun)
-    return median(took)
+    return min(took)
 
 
 def test_an_owner_gives_all_its_locks_back_and_no_other(service: LockService, site: Site) -> None:
@@ -215,9 +214,37 @@ def test_names_that_no_column_takes_are_refused_as_such(service: LockService, si
 
 def test_the_schema_refuses_nulls(service: LockService, site: Site) -> None:
     service.acquire("plan", "p1", "a")
-    for column in ("owner_id", "resource_type", "resource_id", "acquired_at", "expires_at"):
+    before = site.rows()
+    columns = ("owner_id", "resource_type", "resource_id", "acquired_at", "expires_at")
+    for column in columns:
         with pytest.raises(Exception, match=r"(?i)null"):
             site.execute(f"UPDATE locks SET {column} = NULL")
+        cells = ("a", "plan", "p2", EPOCH, EPOCH)
+        values = [None if name == column else cell for name, cell in zip(columns, cells, strict=True)]
+        with pytest.raises(Exception, match=r"(?i)null"):
+            site.execute(f"INSERT INTO locks ({', '.join(columns)}) VALUES (?, ?, ?, ?, ?)", *values)
+    assert site.rows() == before
+
+
+LEAP = {
+    "sqlite": "UPDATE sqlite_sequence SET seq = 2147483647 WHERE name = 'locks'",
+    "postgres": "ALTER SEQUENCE locks_id_seq RESTART WITH 2147483648",
+    "mysql": "ALTER TABLE locks AUTO_INCREMENT = 2147483648",
+}
+
+
+def test_ids_go_on_beyond_32_bits(new_site: Site) -> None:
+    lockwatch.upgrade(new_site.url)
+    with lockwatch.connect(new_site.url) as service:
+        service.acquire("plan", "p0", "a")
+        new_site.execute(LEAP[new_site.kind])
+        lock = service.acquire("plan", "p1", "a", 60)
+        assert lock.id == 2**31
+        assert service.renew("plan", "p1", "a", 600).id == lock.id
+        assert service.cleanup_expired() == 0
+        with service.hold("plan", "p2") as lease:
+            assert lease.fence == 2**31 + 1
+        assert service.release("plan", "p1", "a")
 
 
 def test_a_snapshot_has_all_rows_by_id_and_the_databases_moment(service: LockService, site: Site) -> None:
