@@ -125,6 +125,45 @@ def test_a_lease_on_a_server_neither_ends_nor_gains_an_hour_when_winter_time_com
     _outlives_winter_time(_in_postgres(server) if server.kind == "postgres" else _judged_at(server.site.url))
 
 
+NOON: Final = datetime(2026, 12, 1, 15, 0, 0, tzinfo=UTC)
+NOONS: Final = (
+    "2026-12-01T10:00:00-05:00",
+    "2026-12-01T15:00:00+00:00",
+    "2026-12-01 15:00:00",
+    "2026-12-01T15:00:00Z",
+    "2026-12-01T15:00:00.000000Z",
+)
+
+
+def _lives_until_noon(judged: Callable[[datetime], lockwatch.LockService], site: Site, text: str) -> None:
+    """Three leases that end at noon: live a second before it, and expired at it."""
+    site.insert_rows(dict.fromkeys(("plan/p1", "plan/p2", "plan/p3"), text), "a")
+    with judged(NOON - timedelta(seconds=1)) as service:
+        lock = service.get("plan", "p1")
+        assert lock is not None
+        assert lock.remaining(service.now()) == 1
+        assert service.cleanup_expired() == service.count_stale_locks() == len(service.snapshot().stale) == 0
+        with pytest.raises(lockwatch.LockConflictError):
+            service.acquire("plan", "p1", "b")
+        assert service.renew("plan", "p3", "a", 5).expires_text == "2026-12-01T15:00:04.000000Z"
+    with judged(NOON) as service:
+        assert service.count_stale_locks() == len(service.snapshot().stale) == 2
+        with pytest.raises(lockwatch.LockExpiredError):
+            service.renew("plan", "p1", "a")
+        assert service.release("plan", "p1", "a") is False
+        site.insert_row("plan/p1", "a", text)
+        assert service.acquire("plan", "p1", "b", 5).expires_text == "2026-12-01T15:00:05.000000Z"
+        assert service.cleanup_expired() == 1
+        assert [lock.resource_id for lock in service.snapshot().locks] == ["p3", "p1"]
+    site.clear()
+
+
+def test_on_a_server_each_text_of_one_moment_is_live_a_second_before_it_and_expired_at_it(server: OwnServer) -> None:
+    judged = _in_postgres(server) if server.kind == "postgres" else _judged_at(server.site.url)
+    for text in NOONS:
+        _lives_until_noon(judged, server.site, text)
+
+
 @pytest.mark.usefixtures("berlin")
 def test_a_lease_in_a_file_neither_ends_nor_gains_an_hour_when_winter_time_comes(url: str) -> None:
     assert time.localtime(WINTER_TIME.timestamp()).tm_hour == 2
