@@ -31,6 +31,7 @@ from lockwatch.version import __version__
 _USER_AND_PASSWORD: Final = re.compile(r"(?<=://)\S*@")
 _FLAGS: Final = {"ttl_seconds": "--ttl", "wait_seconds": "--wait", "owner_id": "--owner", "project_id": "--project"}
 """What arguments of the core are called here."""
+_BEFORE_THE_VERB: Final = ("--read-only", "--no-read-only", "--ask-password")
 
 app = typer.Typer(
     name="lockwatch",
@@ -97,7 +98,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         complain(_in_flags(error))
         return error.exit_code
     except typer.TyperException as error:
-        complain(_USER_AND_PASSWORD.sub("…@", error.format_message()).rstrip(".") + _help_hint(error))
+        complain(_USER_AND_PASSWORD.sub("…@", error.format_message()).rstrip(".") + _hint(error))
         return error.exit_code
     return int(code or 0)
 
@@ -108,6 +109,14 @@ def _in_flags(error: LockwatchError) -> str:
     return str(error)
 
 
-def _help_hint(error: typer.TyperException) -> str:
+def _hint(error: typer.TyperException) -> str:
+    """What to do about a call that cannot be meant so."""
     ctx: typer.Context | None = getattr(error, "ctx", None)
-    return f"; see `{ctx.command_path} --help`." if ctx else ""
+    if ctx is None:
+        return ""
+    unknown: str = getattr(error, "option_name", "") if hasattr(error, "possibilities") else ""
+    program, _, verb = ctx.command_path.partition(" ")
+    if unknown in _BEFORE_THE_VERB:
+        return f"; it goes before the verb: `{program} {unknown} {verb}`"
+    of_command = "; flags of the command come after `--`" if unknown and verb == "run" else ""
+    return f"{of_command}; see `{ctx.command_path} --help`."

@@ -206,7 +206,8 @@ def validate_key(resource_type: str, resource_id: str, types: frozenset[str]) ->
         ValidationError: it is not.
     """
     if not isinstance(resource_type, str) or resource_type not in types:
-        raise ValidationError("resource_type", resource_type, f"must be one of {', '.join(sorted(types))}")
+        rule = f"must be one of {', '.join(sorted(types))}; resource_types= or $LOCKWATCH_RESOURCE_TYPES adds to them"
+        raise ValidationError("resource_type", resource_type, rule)
     return Key(resource_type, validate_name("resource_id", resource_id))
 
 

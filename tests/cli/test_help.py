@@ -68,3 +68,25 @@ def test_it_runs_as_a_module() -> None:
 def test_shell_completion_knows_the_verbs() -> None:
     completion = {"_LOCKWATCH_COMPLETE": "complete_bash", "COMP_WORDS": "lockwatch di", "COMP_CWORD": "1"}
     assert spawn(env=completion).out.split() == ["diagnostics"]
+
+
+@pytest.mark.parametrize("verb", ["list", "purge", "plans list", "db current"])
+@pytest.mark.parametrize("flag", ["--read-only", "--no-read-only", "--ask-password"])
+def test_a_flag_that_goes_before_the_verb_is_said_to(cli: Cli, verb: str, flag: str) -> None:
+    answer = cli(*verb.split(), flag)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err == f"lockwatch: No such option: {flag}; it goes before the verb: `lockwatch {flag} {verb}`\n"
+
+
+@pytest.mark.parametrize("call", ["list --interval 1", "list --bogus"])
+def test_no_other_flag_is_said_to_go_before_the_verb(cli: Cli, call: str) -> None:
+    assert cli(*call.split()).err.endswith("see `lockwatch list --help`.\n")
+
+
+def test_a_flag_of_the_command_that_is_run_is_said_to_come_after_dashes(cli: Cli) -> None:
+    answer = cli("run", "plan/p1", "ls", "-d", "/")
+    assert (answer.code, answer.out) == (2, "")
+    assert (
+        answer.err
+        == "lockwatch: No such option: -d; flags of the command come after `--`; see `lockwatch run --help`.\n"
+    )

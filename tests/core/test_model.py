@@ -207,7 +207,9 @@ def test_an_unknown_resource_type_is_refused(service: lockwatch.LockService, kin
         lambda: service.release(kind, "p1", "a"),
         lambda: service.get(kind, "p1"),
     ):
-        with pytest.raises(lockwatch.ValidationError, match="must be one of plan, project") as refused:
+        with pytest.raises(
+            lockwatch.ValidationError, match=r"must be one of plan, project; .*\$LOCKWATCH_RESOURCE_TYPES"
+        ) as refused:
             call()
         assert refused.value.argument == "resource_type"
         assert str(refused.value).isprintable()
