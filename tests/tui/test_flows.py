@@ -224,6 +224,16 @@ async def test_what_cannot_be_done_is_said_before_a_dialog_opens(url: str, servi
         assert running.dialog is None
 
 
+async def test_a_state_typed_into_the_filter_is_answered_with_the_key_for_states(service: LockService) -> None:
+    service.acquire("plan", "a", "A", ttl_seconds=60)
+    async with dashboard(service) as running:
+        await running.press("slash", *"Stale")
+        await running.until_shown("t shows one state")
+        await running.press("x")
+        await running.until(lambda: "t shows one state" not in running.screen())
+        assert "Nothing matches the filter" in running.screen()
+
+
 async def test_keys_typed_into_the_filter_never_act(service: LockService) -> None:
     service.acquire("plan", "a", "A", ttl_seconds=60)
     async with dashboard(service) as running:

@@ -21,7 +21,7 @@ from lockwatch.tui.hints import hints, status
 from lockwatch.tui.keys import ACTIONS
 from lockwatch.tui.rows import heading
 from lockwatch.tui.scene import Scene
-from lockwatch.tui.spans import Role, Span, blanks
+from lockwatch.tui.spans import Role, Span, blanks, wrap
 from lockwatch.tui.widgets.filter_line import FilterLine
 from lockwatch.tui.widgets.line_view import Lines
 from lockwatch.tui.widgets.lock_table import LockTable
@@ -264,7 +264,8 @@ class WatchScreen(Screen[None]):
         pane.display = words is not None
         self.table.set_class(pane.display, "empty")
         if words:
-            pane.show([(), (blanks(2 if cells < 60 else 4), Span(words, Role.DIM))])
+            indent = 2 if cells < 60 else 4
+            pane.show([(), *((blanks(indent), Span(piece, Role.DIM)) for piece in wrap(words, cells - indent))])
 
 
 def _action(event: events.Key) -> str | None:
@@ -278,4 +279,8 @@ def _emptiness(scene: Scene) -> str | None:
         return None
     if not scene.board.is_filled:
         return "Nothing was read yet."
-    return "Nothing matches the filter: esc shows all." if scene.board.filter else "No locks."
+    if not scene.board.filter:
+        return "No locks."
+    means_states = not {*Standing}.isdisjoint(scene.board.filter.words)
+    hint = " It looks at resource and owner; t shows one state." if means_states else ""
+    return f"Nothing matches the filter: esc shows all.{hint}"
