@@ -22,6 +22,12 @@ _MAY_WRITE: Final = text(
 
 _SERVER: Final = "SELECT current_setting('server_version'), current_setting('transaction_isolation')"
 _DURABILITY: Final = "SELECT current_setting('fsync') = 'on'"
+_NAMES: Final = (
+    "SELECT current_setting('server_encoding'), bool_and(coalesce(collisdeterministic, true))"
+    " FROM pg_attribute LEFT JOIN pg_collation ON pg_collation.oid = attcollation"
+    " WHERE attrelid = to_regclass('locks') AND attnum > 0 AND NOT attisdropped"
+)
+_OF_EVERY_NAME: Final = ("UTF8", "SQL_ASCII")
 _BLOAT: Final = (
     "SELECT n_live_tup, n_dead_tup, pg_table_size(relid) FROM pg_stat_user_tables WHERE relid = to_regclass('locks')"
 )
@@ -81,17 +87,28 @@ class PostgresDatabase(Server):
         return connection.scalar(text("SELECT to_regclass(:name)::text"), {"name": table}) is not None
 
     def conditions(self) -> list[Condition]:
-        """See `Database.conditions`: version, isolation, durability, and dead rows of the table."""
+        """See `Database.conditions`: version, isolation, durability, collation, and dead rows of the table."""
         version, isolation = self.ask(_SERVER)
         return [
             Condition(name="Server", message=f"PostgreSQL {clean(version)}"),
             Condition(name="Isolation", message=f"lock calls run at {clean(isolation)}"),
             durability(bool(self.ask(_DURABILITY)[0]), "turn fsync on"),
+            _collation(*self.ask(_NAMES)),
             *map(_bloat, filter(None, [self.ask(_BLOAT)])),
         ]
 
     def _may_write(self, connection: Connection) -> bool:
         return bool(connection.scalar(_MAY_WRITE))
+
+
+def _collation(encoding: str, is_exact: bool | None) -> Condition:
+    message, hint = f"{encoding}: names that differ are different locks", None
+    if is_exact is False:
+        message, hint = "names that differ by case or accent may be one lock", "`lockwatch db upgrade` makes it exact"
+    elif encoding not in _OF_EVERY_NAME:
+        message = f"{encoding}: a name with a character that it lacks cannot be locked"
+        hint = "a database in UTF8 takes every name"
+    return Condition(name="Collation", message=message, hint=hint)
 
 
 def _bloat(found: Any) -> Condition:

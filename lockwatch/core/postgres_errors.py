@@ -13,6 +13,7 @@ _BUSY: Final = ("55P03", "57014")
 _UNDEFINED: Final = ("42P01", "42703")
 _MEANINGS: Final = {
     "08": "the database cannot be reached",
+    "22P05": "the database's character set lacks a character",
     "25006": "the database cannot be written",
     "28": "the database refused the user",
     "3D000": "there is no such database",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
 from urllib.parse import quote
 
 import pytest
@@ -9,6 +11,9 @@ from sqlalchemy import create_engine, event, make_url
 
 import lockwatch
 from lockwatch import LockService
+from lockwatch.database import Database
+from lockwatch.diagnostics import Status, examine
+from tests.contract.leftovers import new_name
 from tests.contract.sites import Site, on
 
 
@@ -100,3 +105,50 @@ def test_what_a_callers_engine_sets_for_its_connections_counts_for_ours(
         service.acquire("plan", "p1", "a")
     engine.dispose()
     assert new_site.execute("SELECT owner_id FROM app.locks") == [("a",)]
+
+
+ASK_ISOLATION: Final = {"postgres": "SHOW transaction_isolation", "mysql": "SELECT @@tx_isolation"}
+
+
+@pytest.mark.parametrize("level", ["READ UNCOMMITTED", "REPEATABLE READ", "SERIALIZABLE", "AUTOCOMMIT"])
+def test_a_callers_engine_of_any_isolation_level_locks_at_ours(served: Site, level: str) -> None:
+    engine = create_engine(Database.from_url(served.url).engine().url, isolation_level=level)
+    with LockService(engine) as service, lockwatch.connect(served.url) as other:
+        with service._tables.use() as table:
+            ((found,),) = table.connection.rows(ASK_ISOLATION[served.kind])
+        assert found.lower().replace("-", " ") == "read committed"
+        service.acquire("plan", "p1", "a")
+        assert service.release("plan", "p1", "a")
+        assert other.acquire("plan", "p1", "b") == service.get("plan", "p1")
+        with pytest.raises(lockwatch.LockConflictError):
+            service.acquire("plan", "p1", "a")
+    engine.dispose()
+
+
+@pytest.fixture
+def latin1(served: Site) -> Iterator[str]:
+    """The URL of a PostgreSQL database of few characters, upgraded."""
+    name = new_name()
+    made = f"CREATE DATABASE {name} ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+    served.execute(made)
+    try:
+        url = make_url(served.url).set(database=name).render_as_string(hide_password=False)
+        lockwatch.upgrade(url)
+        yield url
+    finally:
+        served.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@on("postgres", fixture="served")
+def test_a_name_that_the_databases_character_set_lacks_is_refused_as_such_and_diagnostics_warn_of_it(
+    latin1: str,
+) -> None:
+    with lockwatch.connect(latin1) as service:
+        for name in ("Job", "job", "j\u00f3b", "\u00e9"):
+            service.acquire("plan", name, "a")
+        assert len(service.snapshot().locks) == 4
+        for name in ("\N{GRINNING FACE}", "e\u0301"):
+            with pytest.raises(lockwatch.DatabaseError, match=r"character set lacks a character.*LATIN1"):
+                service.acquire("plan", name, "a")
+    check = {check.name: check for check in examine(latin1)}["Collation"]
+    assert (check.status, check.message[:7]) == (Status.WARNING, "LATIN1:")
