@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
-from typing import Final
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Final, Self
 
 import pytest
 from sqlalchemy import make_url
 
 import lockwatch
 from lockwatch import LossReason
+from lockwatch.core import timestamps
 from lockwatch.core.timestamps import utc_now
 from lockwatch.database import Database
 from tests.contract.sites import Site
@@ -36,13 +37,17 @@ def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.parametrize("apart", [APART, -APART], ids=["ahead", "behind"])
 def test_a_machine_whose_clock_is_apart_takes_nothing_and_holds_as_long_as_others(
-    served: Site, apart: timedelta
+    served: Site, apart: timedelta, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with (
-        lockwatch.connect(served.url) as service,
-        lockwatch.connect(served.url, clock=lambda: utc_now() + apart) as elsewhere,
-    ):
+    class Apart(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return super().now(tz) + apart
+
+    with lockwatch.connect(served.url) as service, lockwatch.connect(served.url) as elsewhere:
         lock = service.acquire("plan", "p1", "a", 60)
+        monkeypatch.setattr(timestamps, "datetime", Apart)  # and so whatever reads this machine's wall clock
+        assert abs(utc_now() - served.now() - apart) < timedelta(seconds=10)
         with pytest.raises(lockwatch.LockConflictError) as refused:
             elsewhere.acquire("plan", "p1", "b")
         assert 50 < refused.value.holder.remaining(refused.value.now) <= 60
