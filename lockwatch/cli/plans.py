@@ -178,11 +178,13 @@ def _open(ctx: typer.Context, database: str | None, on: str | None) -> Iterator[
 @contextmanager
 def _open_to_lock(ctx: typer.Context, database: str | None, on: str | None) -> Iterator[PlanLifecycleService]:
     """The same for a verb that locks a plan: a signal that ends it has it unlocked first."""
+    from lockwatch.cli.logged import complaining
     from lockwatch.plans import connect
     from lockwatch.runtime import LockRuntime
 
     target = chosen(ctx, database, on)
     with (
+        complaining(),
         named(target),
         connect(target.url, read_only=target.read_only or False, password=target.password) as service,
         LockRuntime(service.locks),

@@ -40,6 +40,7 @@ def run(
     Exit codes: the command's own, or 128 and the number of the signal that ended it; 2 usage, 3 held by another,
     4 lost, 5 database, 126 not executable, 127 not found.
     """
+    from lockwatch.cli.logged import complaining
     from lockwatch.cli.naming import parse
     from lockwatch.running.supervisor import CtrlCError
     from lockwatch.running.terminal import die_of, signal_rest_of_job
@@ -49,7 +50,11 @@ def run(
 
     key = parse(resource)
     try:
-        with open_to_write(ctx, database, on) as service, LockRuntime(service, heeds_signals=False) as runtime:
+        with (
+            complaining(),
+            open_to_write(ctx, database, on) as service,
+            LockRuntime(service, heeds_signals=False) as runtime,
+        ):
             order = Order(
                 key=key,
                 owner_id=runtime.owner_id if owner is None else owner,

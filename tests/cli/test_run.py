@@ -54,6 +54,15 @@ def test_the_command_knows_its_lock_and_has_this_processs_streams(url: str) -> N
     assert answer.stderr == "complaint\n"
 
 
+def test_what_goes_wrong_beside_the_command_is_told_with_the_programs_name(url: str) -> None:
+    answer = run(url, "plan/p1", "--", "sh", "-c", f"rm '{path_of(url)}'; echo complaint >&2")
+    assert answer.returncode == 0
+    first, *rest = answer.stderr.splitlines()
+    assert first == "complaint"
+    assert rest
+    assert all(line.startswith("lockwatch: ") for line in rest), rest
+
+
 def test_the_command_has_the_descriptors_that_lockwatch_was_given(url: str) -> None:
     read, write = os.pipe()
     os.write(write, b"through\n")
