@@ -69,13 +69,14 @@ def checks_of(database: Database, service: LockService, here: Clock) -> list[Che
         return [reachable]
     try:
         skew, snapshot = _skew(service, here), service.snapshot()
-        revision, conditions = database.revision(), database.conditions()
+        revision, conditions, unfenced = database.revision(), database.conditions(), service.why_unfenced()
     except DatabaseError as error:
         name = "Database" if isinstance(error, DatabaseBusyError) else "Schema"
         return [reachable, Check(name=name, status=Status.FAILURE, message=str(error))]
     return [
         reachable,
         check_schema(revision),
+        check_fencing(unfenced),
         check_stale_locks(snapshot),
         check_unreadable(snapshot),
         check_far_expiries(snapshot),
@@ -131,6 +132,13 @@ def check_schema(revision: str | None) -> Check:
         return Check(name="Schema", status=Status.WARNING, message=message, hint="use the lockwatch that made it")
     message = "the table `locks` is another program's: its locks can be settled, but acquire may refuse it"
     return Check(name="Schema", status=Status.WARNING, message=message, hint="`lockwatch db upgrade` adopts it")
+
+
+def check_fencing(why_not: str | None) -> Check:
+    """Does the table give fencing tokens? Where it does not, `acquire` refuses all."""
+    if why_not is None:
+        return Check(name="Fencing", status=Status.OK, message="each grant has a greater id than all before it")
+    return Check(name="Fencing", status=Status.WARNING, message=f"nothing can be acquired: {why_not}")
 
 
 def check_stale_locks(snapshot: LockSnapshot) -> Check:

@@ -47,7 +47,17 @@ def _found(checks: list[Check]) -> dict[str, Status]:
 
 def test_all_is_well_with_an_upgraded_database(url: str) -> None:
     checks = examine(url)
-    names = ["Database", "Schema", "Stale locks", "Unreadable", "Expiries", "Clock", "Journal", "Abandoned plans"]
+    names = [
+        "Database",
+        "Schema",
+        "Fencing",
+        "Stale locks",
+        "Unreadable",
+        "Expiries",
+        "Clock",
+        "Journal",
+        "Abandoned plans",
+    ]
     assert _found(checks) == dict.fromkeys(names, Status.OK)
     assert exit_code(checks) == 0
 

@@ -232,6 +232,12 @@ class LockService:
         with self._tables.look() as table:
             return table.now()
 
+    def why_unfenced(self) -> str | None:
+        """Why nothing can be acquired here, as the table gives no fencing tokens; None if it does."""
+        with self._tables.look() as table:
+            table.connection.check_table()
+            return table.connection.unfenced
+
     def watcher(self) -> Watcher:
         """Something to poll the table with, again and again, on a connection of its own. Close it."""
         return Watcher(HeldTables(self._opener, self._clock, self._identity, self.read_only))
