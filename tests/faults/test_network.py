@@ -9,10 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import pytest
-from sqlalchemy import make_url
 
 import lockwatch
 from lockwatch import LockService, LossReason
+from lockwatch.core import mariadb, postgres
+from lockwatch.core.dialect import CONNECT_TIMEOUT_SECS
 from lockwatch.core.monotonic import elapsed
 from lockwatch.core.table import LockTable
 from tests.contract.sites import Site
@@ -150,11 +151,15 @@ def test_a_black_hole_ends_a_call_in_time_and_the_next_one_works(proxy: Proxy, m
         assert service.acquire("plan", "p2", "a").owner_id == "a"
 
 
-def test_who_connects_into_a_black_hole_is_told_in_time(proxy: Proxy) -> None:
-    quick = make_url(proxy.url).update_query_dict({"connect_timeout": str(CONNECT_SECS)})
+def test_who_connects_into_a_black_hole_is_told_in_time(
+    served: Site, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    defaults = postgres._DEFAULTS if served.kind == "postgres" else mariadb._DEFAULTS
+    assert defaults["connect_timeout"] == CONNECT_TIMEOUT_SECS
+    monkeypatch.setitem(defaults, "connect_timeout", CONNECT_SECS)
     proxy.black_hole()
     begun = time.monotonic()
-    with lockwatch.connect(quick.render_as_string(hide_password=False)) as service:
+    with lockwatch.connect(proxy.url) as service:
         with pytest.raises(lockwatch.DatabaseError, match="cannot be reached"):
             service.acquire("plan", "p1", "a")
         assert time.monotonic() - begun < CONNECT_SECS + SLACK_SECS
