@@ -137,7 +137,7 @@ def _facts(pinned: Pinned, lock: Lock, now: datetime, cells: int) -> list[Line]:
     return lines
 
 
-def _tell(pinned: Pinned, lock: Lock, now: datetime) -> str:
+def _tell(pinned: Pinned, lock: Lock, now: datetime, *, briefly: bool = False) -> str:
     """What happened to a lease, and whether that is a sign of life; empty if nothing did."""
     news = pinned.news.get(lease_of(lock))
     if news is None:
@@ -148,6 +148,8 @@ def _tell(pinned: Pinned, lock: Lock, now: datetime) -> str:
     if lock.is_expired(now):
         return f"last renewed {when}"
     is_late = news.late_at and pinned.looked_at and news.late_at <= pinned.looked_at
+    if briefly:
+        return f"{'late' if is_late else 'alive'}: renewed {when}"
     return f"last renewed {when}: its holder is late" if is_late else f"renewed {when}: {ALIVE}"
 
 
@@ -176,7 +178,7 @@ def _listed(pinned: Pinned, lock: Lock, now: datetime, cells: int, lines: int) -
     is_stale = lock.is_expired(now)
     left = brief(abs(lock.remaining(now)))
     stands = Span(f" {left:>4} {'stale' if is_stale else 'left '}", Role.STALE if is_stale else Role.TEXT)
-    news = "" if is_stale else _tell(pinned, lock, now)
+    news = "" if is_stale else _tell(pinned, lock, now, briefly=True)
     signs = (f"  {news}" if news else "") + ("  hidden by the filter" if lease_of(lock) in pinned.hidden.pinned else "")
     held: Line = (
         *([Span(signs, Role.EXPIRING, strong=True)] if signs else []),

@@ -160,6 +160,16 @@ def test_the_list_of_a_release_begins_with_how_many_are_held_and_with_these() ->
     assert "held: " not in says(pinned, 70), "their time is up meanwhile"
 
 
+def test_a_list_tells_signs_of_life_in_words_that_fit() -> None:
+    shown = board(*(lock(n, 30) for n in range(1, 6)))
+    for second in (10, 20, 30):
+        see(shown, snapshot([lock(n, 30 + second) for n in range(1, 6)], second))
+    pinned = pin(Verb.RELEASE, shown.rows, shown)
+    assert says(pinned, 40).count("20s left   alive: renewed 10s ago  ") == 5
+    see(shown, snapshot(shown.rows, 50))
+    assert says(pin(Verb.RELEASE, shown.rows, shown), 52).count("8s left   late: renewed 22s ago  ") == 5
+
+
 def test_a_refusal_for_renewed_since_keeps_the_new_facts_though_the_last_poll_is_older() -> None:
     pinned, shown = pinned_and_board(Verb.RELEASE, lock(1, 6))
     since = Outcome(kind=OutcomeKind.RENEWED_SINCE, seen=lock(1, 6), now=lock(1, 36), at=at(6))
