@@ -47,6 +47,7 @@ READS: dict[str, Callable[[LockService], object]] = {
     "snapshot": lambda service: service.snapshot().locks,
     "now": lambda service: service.now(),
     "count_stale_locks": lambda service: service.count_stale_locks(),
+    "why_unfenced": lambda service: service.why_unfenced(),
     "watcher": _watched,
     "leases": lambda service: service.leases(),
     "read_only": lambda service: service.read_only,
