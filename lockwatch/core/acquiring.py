@@ -5,7 +5,7 @@
 3. Live and somebody else's, or its expiry cannot be read: a conflict, with that row as the holder.
 4. Expired, whoever's: delete that very row and begin again. A takeover is a new row with a greater id.
 5. What was read and is no longer so when it is to be changed is a lost race: begin again.
-6. A grant whose statement another transaction held up has its whole TTL from when it came: it is extended once.
+6. What another transaction held up lasts its whole TTL from when it came: it is extended once more.
 
 Who waits looks again and again, without ever writing, until the row is gone or its time is up; then it begins anew.
 Who has just released it and would wait for it again lets others look first, and who was passed over looks more often.
@@ -26,7 +26,7 @@ from lockwatch.core.errors import DatabaseBusyError, DatabaseError, LockConflict
 from lockwatch.core.forking import after_fork
 from lockwatch.core.held import HeldTables
 from lockwatch.core.model import Key, Lock, is_number
-from lockwatch.core.monotonic import Monotonic
+from lockwatch.core.monotonic import Monotonic, elapsed
 from lockwatch.core.table import LockTable
 from lockwatch.core.text import clean
 
@@ -38,7 +38,7 @@ MAX_WAIT_SECS: Final = 366 * 24 * 3600
 """Longest wait that can be asked for, in seconds."""
 _WAIT_RULE: Final = f"must be a number of seconds from 0 to {MAX_WAIT_SECS}, which is a year"
 LATE_SHARE: Final = 1 / 20
-"""How much of the TTL may pass between the question and the grant."""
+"""How much of the TTL may pass between the question and the answer."""
 POLL_SECS: Final = (0.05, 0.2)
 """Bounds of the random pause between two looks of a waiter."""
 
@@ -185,11 +185,15 @@ def validate_wait(wait_seconds: float, argument: str = "wait_seconds") -> float:
 def extend(table: LockTable, lock: Lock, now: datetime, ttl_seconds: float, *, waits: bool = True) -> Lock | None:
     """That very live lease until `ttl_seconds` from now, or as it is if it lasts longer; None if it changed.
 
-    If not `waits`, see `LockTable.extend`.
+    If not `waits`, see `LockTable.extend`. A statement that was held up counts from its start, so it is said once more.
     """
     if lock.remaining(now) >= ttl_seconds:
         return lock
-    return table.extend(lock, ttl_seconds, waits=waits)
+    sent_at = elapsed()
+    extended = table.extend(lock, ttl_seconds, waits=waits)
+    if extended is None or not waits or elapsed() - sent_at <= ttl_seconds * LATE_SHARE:
+        return extended
+    return table.extend(extended, ttl_seconds)
 
 
 def never_at_rest(key: Key) -> DatabaseBusyError:

@@ -141,6 +141,21 @@ def test_a_grant_that_another_transaction_held_up_has_its_whole_ttl_left(service
     assert service.get("plan", "p1") == lock
 
 
+def test_a_renewal_that_another_transaction_held_up_lasts_its_whole_ttl(service: LockService, site: Site) -> None:
+    service.acquire("plan", "p1", "a", 5)
+    for renew in (service.renew, service.acquire):
+        with site.raw() as run:
+            run("BEGIN" if site.is_server else "BEGIN IMMEDIATE")
+            run("UPDATE locks SET acquired_at = ?", site.text())
+            ending = threading.Timer(0.6, run, ("COMMIT",))
+            ending.start()
+            before = site.now()
+            lock = renew("plan", "p1", "a", 5)
+            ending.join()
+        assert lock.remaining(before) > 5.4
+        assert lock.expires_text == site.rows()[0][5]
+
+
 ZONES = {
     "postgres": "?options=-c%20TimeZone%3DAsia/Tokyo",
     "mysql": "?init_command=SET%20time_zone%3D'%2B09:00'",
