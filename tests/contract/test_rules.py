@@ -192,6 +192,13 @@ def test_names_that_are_only_alike_are_locks_of_their_own(service: LockService, 
         assert service.release("plan", name, f"owner of {name}")
 
 
+def test_a_name_with_a_trailing_blank_in_another_programs_row_is_another_one(service: LockService, site: Site) -> None:
+    site.insert_row("plan/p1 ", "a ", site.text(60))
+    assert service.acquire("plan", "p1", "a").resource_id == "p1"
+    assert service.release_all_for_owner("a") == 1
+    assert [row[1:4] for row in site.rows()] == [("a ", "plan", "p1 ")]
+
+
 @pytest.mark.parametrize("character", ["x", "\u00e9", "\U0001f600"])
 def test_names_of_the_greatest_length_work_and_longer_ones_do_not(service: LockService, character: str) -> None:
     longest = character * 255
