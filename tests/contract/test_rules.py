@@ -46,6 +46,19 @@ def test_the_owner_extends_its_lease_and_never_shortens_it(service: LockService,
     assert site.rows()[0][5] == longer.expires_text
 
 
+def test_the_statement_itself_never_shortens_a_lease_and_revives_none(service: LockService, site: Site) -> None:
+    lock = service.acquire("plan", "p1", "a", 600)  # what is read before it may be told by a clock that is set since
+    site.insert_row("plan/p2", "a", site.text(-1))
+    expired = service.get("plan", "p2")
+    assert expired is not None
+    before = site.rows()
+    with service._tables.use() as table:
+        for waits in (True, False):
+            assert table.extend(lock, 5, waits=waits) in (lock, None)  # MariaDB counts no row that stays as it is
+            assert table.extend(expired, 60, waits=waits) is None
+    assert site.rows() == before
+
+
 def test_a_renewal_lasts_the_ttl_from_the_databases_now(service: LockService, site: Site) -> None:
     service.acquire("plan", "p1", "a", 60)
     before = site.now()
