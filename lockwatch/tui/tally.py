@@ -17,7 +17,7 @@ from lockwatch.tui.lives import Lives
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """How many locks are in which state; `late` are those of the live ones whose holder is late."""
+    """How many locks stand how. Each is counted once, as its row tells it."""
 
     held: int = 0
     expiring: int = 0
@@ -32,6 +32,11 @@ class Moments(NamedTuple):
     warning: float
     late: float
     end: float
+
+    @property
+    def is_early(self) -> bool:
+        """Whether its holder is late before it is about to expire."""
+        return self.late < self.warning
 
 
 def moments(lock: Lock, lives: Lives) -> Moments | None:
@@ -58,23 +63,31 @@ class Tally:
         warnings: Sequence[float] = (),
         lates: Sequence[float] = (),
         late_ends: Sequence[float] = (),
+        early_lates: Sequence[float] = (),
+        early_warnings: Sequence[float] = (),
         unreadable: int = 0,
     ) -> None:
         self._ends = ends
         self._warnings = warnings
         self._lates = lates
         self._late_ends = late_ends
+        self._early_lates = early_lates
+        self._early_warnings = early_warnings
+        """Early are those whose holder is late before they are about to expire."""
         self._unreadable = unreadable
 
     def after(self, went: Sequence[Moments | None], came: Sequence[Moments | None]) -> Tally:
         """The same without some locks, and with others."""
         old, new = [one for one in went if one], [one for one in came if one]
         was_late, is_late = [one for one in old if one.late < inf], [one for one in new if one.late < inf]
+        was_early, is_early = [one for one in was_late if one.is_early], [one for one in is_late if one.is_early]
         return Tally(
             _updated(self._ends, (one.end for one in old), [one.end for one in new]),
             _updated(self._warnings, (one.warning for one in old), [one.warning for one in new]),
             _updated(self._lates, (one.late for one in was_late), [one.late for one in is_late]),
             _updated(self._late_ends, (one.end for one in was_late), [one.end for one in is_late]),
+            _updated(self._early_lates, (one.late for one in was_early), [one.late for one in is_early]),
+            _updated(self._early_warnings, (one.warning for one in was_early), [one.warning for one in is_early]),
             self._unreadable + len(came) - len(new) - len(went) + len(old),
         )
 
@@ -84,13 +97,15 @@ class Tally:
         seen = seen_at.timestamp() if seen_at else moment
         stale = bisect_right(self._ends, moment)
         warned = bisect_right(self._warnings, moment)
-        late = bisect_right(self._lates, seen) - bisect_right(self._late_ends, moment)
+        late = max(0, bisect_right(self._lates, seen) - bisect_right(self._late_ends, moment))
+        early = bisect_right(self._early_lates, seen) - bisect_right(self._early_warnings, moment)
+        late_and_not_warned = min(late, max(0, early))
         return Counts(
-            held=len(self._ends) - warned,
-            expiring=warned - stale,
+            held=len(self._ends) - warned - late_and_not_warned,
+            expiring=max(0, warned - stale - (late - late_and_not_warned)),
             stale=stale,
             unreadable=self._unreadable,
-            late=max(0, late),
+            late=late,
         )
 
 

@@ -46,7 +46,7 @@ def stands(shown: Board, one: Lock, seconds: float) -> Standing:
     see(shown, snapshot([one], seconds))
     counts = shown.counts(at(seconds))
     standing = shown.standing(one, at(seconds))
-    assert counts.late == (standing is Standing.LATE)
+    assert {state: getattr(counts, state) for state in Standing} == {state: state is standing for state in Standing}
     return standing
 
 
