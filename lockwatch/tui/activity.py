@@ -16,8 +16,8 @@ from lockwatch.tui.board import Board
 from lockwatch.tui.catalogue import BEFORE_ALL, Catalogue
 from lockwatch.tui.deeds import Deeds
 from lockwatch.tui.diff import Changes, Lease, lease_of
-from lockwatch.tui.event_lines import event_line, rest_line
-from lockwatch.tui.happenings import Between, Event, Kind, Rest, between
+from lockwatch.tui.event_lines import event_line, gap_line, rest_line
+from lockwatch.tui.happenings import Between, Event, Gap, Kind, Rest, between
 from lockwatch.tui.rules import rule
 from lockwatch.tui.spans import BLANK, Line, Role, Span, blanks, crop
 from lockwatch.tui.wish import Filter
@@ -27,7 +27,7 @@ _FEW: Final = 300
 _ROUTINE_SHARE: Final = 4
 """Holders' renewals are one part in so many of what is kept."""
 
-Entry: TypeAlias = Event | Rest
+Entry: TypeAlias = Event | Rest | Gap
 _when: Final = attrgetter("at")
 
 
@@ -43,6 +43,10 @@ class Activity:
         self._routine: dict[Lease, Event] = {}
         self._deeds = Deeds()
         self._crowd: Between | None = None
+
+    def miss(self, start: datetime, end: datetime) -> None:
+        """Take in that nothing could be seen from one look to the next one, whose news come after this."""
+        self._news.append(Gap(at=start, until=end))
 
     def see(self, changes: Changes, catalogue: Catalogue, previous: datetime | None, board: Board) -> list[Event]:
         """Take in what a look showed, beside the one of `previous`: the news that are kept one by one, newest last."""
@@ -78,12 +82,12 @@ class Activity:
             self._count_again(self._crowd)
 
     def events(self, text_filter: Filter | None = None, *, with_routine: bool = True) -> Iterator[Entry]:
-        """What happened to the locks that a filter names, newest first, and how much more that is not kept."""
+        """What happened to the locks that a filter names, newest first, and how much more that is not kept or seen."""
         routine = reversed(self._routine.values()) if with_routine else ()
         entries: Iterator[Entry] = merge(reversed(self._news), routine, key=_when, reverse=True)
         if text_filter is None or not narrows(text_filter):
             return entries
-        return (entry for entry in entries if isinstance(entry, Rest) or text_filter.names(entry.lock))
+        return (entry for entry in entries if not isinstance(entry, Event) or text_filter.names(entry.lock))
 
     def _news_of(self, seen: Between, board: Board) -> tuple[list[Event], Counter[Kind]]:
         """The newest of a look's news, newest last; and how many more there are."""
@@ -152,7 +156,9 @@ def heading(activity: Activity, text_filter: Filter, cells: int, *, with_routine
 
 
 def entry_line(entry: Entry, cells: int, now: datetime) -> Line:
-    """One event, or how many more there were, as of `now`."""
+    """One event, or how many more there were, or how long none could be seen, as of `now`."""
+    if isinstance(entry, Gap):
+        return gap_line(entry, cells, now.date())
     if isinstance(entry, Rest):
         return rest_line(entry, cells, now.date())
     return event_line(entry, cells, now.date())

@@ -14,7 +14,7 @@ from lockwatch.tui.board import Board
 from lockwatch.tui.clock import Steady, steady
 from lockwatch.tui.dialogs import Dialogs
 from lockwatch.tui.ending import settle_memory
-from lockwatch.tui.freshness import Freshness
+from lockwatch.tui.freshness import Freshness, Link
 from lockwatch.tui.look import Look
 from lockwatch.tui.messages import (
     Confirmed,
@@ -39,6 +39,8 @@ from lockwatch.tui.words import plural
 from lockwatch.tui.writer import Writer
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from textual.command import Provider
 
     from lockwatch.tui.journal import Journal
@@ -254,6 +256,7 @@ class Dashboard(NoticingApp):
     def _take_in(self, message: Polled) -> None:
         scene = self.scene
         previous = scene.board.taken_at if scene.board.is_filled else None
+        was_away = self._note_gap(previous, message.catalogue.taken_at)
         scene.freshness = scene.freshness.after(message, scene.steady())
         rows = scene.board.rows
         with self.watch_screen.table.held_in_place():
@@ -266,10 +269,19 @@ class Dashboard(NoticingApp):
         if previous is None:
             self.call_after_refresh(self._plan_reader.begin)
             self.set_timer(_CALM_SECS, settle_memory)
-        if events or message.changes or scene.board.rows is not rows or previous is None:
+        if events or message.changes or scene.board.rows is not rows or previous is None or was_away:
             self._redraw()
         else:
             self._pass_time()
+
+    def _note_gap(self, start: datetime | None, end: datetime) -> bool:
+        """Whether the database did not answer from the look of `start` on; that is taken in as well."""
+        if start is None or self.scene.link() is not Link.DISCONNECTED:
+            return False
+        self.scene.activity.miss(start, end)
+        if self._journal is not None:
+            self._journal.miss(start, end)
+        return True
 
     def _tick(self) -> None:
         if not self.is_running:

@@ -8,7 +8,7 @@ from typing import Final
 from lockwatch.cells import fit, width
 from lockwatch.core.model import Lock
 from lockwatch.core.text import clean
-from lockwatch.tui.happenings import Event, Happening, Rest
+from lockwatch.tui.happenings import Event, Gap, Happening, Rest
 from lockwatch.tui.owners import name_of
 from lockwatch.tui.spans import Line, Role, Span, blanks, crop, width_of
 from lockwatch.tui.ttl import ttl_text
@@ -26,6 +26,7 @@ ROLES: Final = {
 }
 _WORD: Final = 10
 """Cells of the longest of them, `taken over`."""
+_UNSEEN: Final = "unseen"
 _WIDE_CELLS: Final = 60
 """In fewer cells nothing stands in columns."""
 _LEAST_FOR_SECONDS: Final = 44
@@ -48,6 +49,14 @@ def rest_line(rest: Rest, cells: int, today: date) -> Line:
     colon = "" if len(kinds) == 1 else ":"
     more = Span(f"{number(rest.counts.total())} more{colon} ")
     return crop((*_time(rest.at, cells, today), more, Span(words, Role.DIM)), cells)
+
+
+def gap_line(gap: Gap, cells: int, today: date) -> Line:
+    """How long nothing was seen."""
+    word = f"{_UNSEEN:{_WORD}} " if cells >= _WIDE_CELLS else f"{_UNSEEN} "
+    line = (*_time(gap.at, cells, today), Span(word, Role.EXPIRING), _dim(f"until {clock_time(gap.until, gap.at)}"))
+    whole = (*line, _dim(": the database did not answer"))
+    return crop(whole if width_of(whole) <= cells else line, cells)
 
 
 def _time(at: datetime, cells: int, today: date) -> Line:

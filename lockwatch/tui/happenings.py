@@ -85,6 +85,14 @@ class Rest:
     counts: Counter[Kind]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """From the look of `at` to that of `until` the database did not answer. What happened then is told of its end."""
+
+    at: datetime
+    until: datetime
+
+
 @dataclass(frozen=True, kw_only=True)
 class Between:
     """What changed from the look of `start` to that of `end`, and whose time was up since."""

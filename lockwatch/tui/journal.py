@@ -21,7 +21,7 @@ from lockwatch.core.timestamps import to_text, utc_now
 from lockwatch.tui.catalogue import Catalogue
 from lockwatch.tui.deeds import Deeds
 from lockwatch.tui.diff import Changes
-from lockwatch.tui.happenings import Between, Event, between
+from lockwatch.tui.happenings import Between, Event, Gap, between
 from lockwatch.tui.logfile import LogFile
 from lockwatch.tui.look import Look
 from lockwatch.tui.poller import reason_of
@@ -63,7 +63,7 @@ class _OverError(Exception):
     """It is over while the file takes nothing."""
 
 
-_Item: TypeAlias = Between | _Answer | _Missed | None
+_Item: TypeAlias = Between | Gap | _Answer | _Missed | None
 """None: it is over."""
 
 
@@ -93,6 +93,10 @@ class Journal:
         if seen is not None and seen.size and not self._put(seen, seen.size):
             self._missed += seen.size
 
+    def miss(self, start: datetime, end: datetime) -> None:
+        """Have written that the database did not answer from one look to the next one."""
+        self._put(Gap(at=start, until=end), 0)
+
     def note(self, done: str, outcomes: Iterable[Outcome]) -> None:
         """Take in what this dashboard did, before a look shows it or after; `done` is a participle."""
         answer = _Answer(done=done, outcomes=tuple(outcomes))
@@ -108,7 +112,7 @@ class Journal:
         if not self._thread.is_alive():
             self._file.close()
 
-    def _put(self, item: Between | _Answer, size: int) -> bool:
+    def _put(self, item: Between | Gap | _Answer, size: int) -> bool:
         """Let it wait to be written, if there is room."""
         with self._room:
             if self._waiting and self._waiting + size > _MOST_WAITING:
@@ -147,6 +151,8 @@ class Journal:
                 deeds.pass_look()
                 self._make_room(held.size)
             held = item if isinstance(item, Between) else None
+            if isinstance(item, Gap):
+                self._write([{"at": to_text(item.at), "event": "unseen", "until": to_text(item.until)}])
             if isinstance(item, _Missed):
                 self._write([{"at": to_text(utc_now()), "event": "missed", "changes": item.count}])
             if item is None:

@@ -18,7 +18,7 @@ from lockwatch.tui.happenings import Event, Happening, Rest
 from lockwatch.tui.spans import Role
 from lockwatch.tui.widgets.line_view import Lines
 from lockwatch.tui.wish import Filter, Standing
-from tests.support import age
+from tests.support import age, execute
 from tests.tui.making import at, lock, see, snapshot, text
 from tests.tui.running import dashboard
 
@@ -64,6 +64,29 @@ class Watch:
 
 def test_what_is_there_at_the_first_look_did_not_happen() -> None:
     assert Watch(lock(1), lock(2, -5)).told() == []
+
+
+def test_how_long_nothing_was_seen_stands_before_what_was_seen_then() -> None:
+    watch = Watch(lock(1, 500))
+    watch.activity.miss(at(0), at(90))
+    watch.look([], 90)
+    released, unseen = watch.told()
+    assert released.split()[1] == "released"
+    assert unseen == "12:00:00  unseen     until 12:01:30Z: the database did not answer"
+    assert watch.told(30)[-1].startswith("12:00 unseen until 12:01:30")
+    assert list(watch.activity.events(Filter(text="nothing"))) == list(watch.activity.events())[1:]
+
+
+async def test_a_database_that_was_away_leaves_a_gap_in_the_activity(url: str, service: LockService) -> None:
+    async with dashboard(service) as running:
+        await running.press("l")
+        await running.until_shown("nothing yet")
+        execute(url, "ALTER TABLE locks RENAME TO away")
+        await running.press("ctrl+r")
+        await running.until_shown("DISCONNECTED")
+        execute(url, "ALTER TABLE away RENAME TO locks")
+        await running.press("ctrl+r")
+        await running.until_shown("unseen     until")
 
 
 def test_each_happening_reads_as_a_sentence() -> None:

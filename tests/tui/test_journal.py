@@ -16,6 +16,7 @@ import pytest
 from lockwatch import LockService
 from lockwatch.core.errors import LockwatchError
 from lockwatch.core.model import Lock, Outcome, OutcomeKind
+from lockwatch.core.timestamps import to_text
 from lockwatch.tui import journal as journals
 from lockwatch.tui.app import Dashboard
 from lockwatch.tui.board import Board
@@ -145,6 +146,17 @@ def test_each_change_is_a_line_with_all_that_is_known_of_the_lease(path: Path) -
         "successor": None,
     }
     assert (taken["event"], taken["owner_id"], taken["successor"]) == ("taken over", "B", {"owner_id": "C", "fence": 3})
+
+
+def test_how_long_nothing_was_seen_is_a_line_before_what_was_seen_then(path: Path) -> None:
+    log = Log(path, lock(1, 500))
+    log.start()
+    log.journal.miss(at(0), at(90))
+    log.look([], 90)
+    log.close()
+    unseen, released = log.lines()
+    assert unseen == {"at": to_text(at(0)), "event": "unseen", "until": to_text(at(90))}
+    assert released["event"] == "released"
 
 
 def test_an_expiry_that_cannot_be_read_is_null(path: Path) -> None:
