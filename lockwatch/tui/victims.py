@@ -147,10 +147,12 @@ def _tell(pinned: Pinned, lock: Lock, now: datetime, *, briefly: bool = False) -
         return f"{news.words} {when}"
     if lock.is_expired(now):
         return f"last renewed {when}"
-    is_late = news.late_at and pinned.looked_at and news.late_at <= pinned.looked_at
-    if briefly:
-        return f"{'late' if is_late else 'alive'}: renewed {when}"
-    return f"last renewed {when}: its holder is late" if is_late else f"renewed {when}: {ALIVE}"
+    looked_at = pinned.looked_at or news.at
+    if news.late_at is not None and news.late_at <= looked_at:
+        return f"late: renewed {when}" if briefly else f"last renewed {when}: its holder is late"
+    if news.late_at is None and lock.remaining(looked_at) < lock.remaining(news.at) / 2:
+        return f"last renewed {when}"  # it says nothing any more: who holds a lock renews it before
+    return f"alive: renewed {when}" if briefly else f"renewed {when}: {ALIVE}"
 
 
 def _at_work(victims: Victims, now: datetime, cells: int) -> list[Line]:

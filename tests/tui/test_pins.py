@@ -70,6 +70,16 @@ def test_a_holder_that_is_late_is_not_said_to_be_alive() -> None:
     assert "renewed 2s ago: its holder is alive" in says(pinned, 58)
 
 
+def test_a_renewal_that_is_long_past_is_no_sign_of_life_though_nobody_knows_the_holders_habit() -> None:
+    shown = board(lock(1, 6))
+    see(shown, snapshot([lock(1, 106)], 6))
+    pinned = look_again(pin(Verb.RELEASE, shown.rows, shown), shown, lock(1, 106), seconds=50)
+    assert "renewed 44s ago: its holder is alive" in says(pinned, 50)
+    pinned = look_again(pinned, shown, lock(1, 106), seconds=60)
+    assert "last renewed 54s ago" in says(pinned, 60)
+    assert "alive" not in says(pinned, 60).partition("A holder that is alive")[0]
+
+
 def test_an_operators_renewal_is_not_told_as_a_sign_of_life() -> None:
     pinned, shown = pinned_and_board(Verb.RELEASE, lock(1, 6))
     shown.note("renewed", [Outcome(kind=OutcomeKind.DONE, seen=lock(1, 6), now=lock(1, 305), at=at(5))])
