@@ -46,8 +46,11 @@ class Running:
         return "\n".join(notice.message for notice in self.app._notifications)
 
     async def press(self, *keys: str) -> None:
-        """Press keys, and let the app take them in."""
-        await self.pilot.press(*keys)
+        """Press keys, and let the app take them in. Who presses `y` in a dialog has seen it."""
+        for key in keys:
+            if key == "y":
+                await self.pilot.pause()  # it is drawn by then
+            await self.pilot.press(key)
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Wait until something holds."""
