@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, overload
 
-from lockwatch.cells import width
+from lockwatch.cells import fit, width
 from lockwatch.core.model import Lock
 from lockwatch.core.text import clean
 from lockwatch.tui.diff import lease_of
 from lockwatch.tui.orders import Verb
 from lockwatch.tui.pins import ALIVE, Dropped, Pinned
 from lockwatch.tui.rows import resource
-from lockwatch.tui.spans import BLANK, Line, Role, Span, blanks, crop, flow, wrap
+from lockwatch.tui.spans import BLANK, Line, Role, Span, blanks, crop, flow, width_of, wrap
 from lockwatch.tui.ttl import ttl_text
 from lockwatch.tui.words import ago, brief, number, plural, since, time_left
 
@@ -21,6 +21,8 @@ FEW: Final = 4
 """So many leases are told in full; more are listed, one in a line."""
 _ONE_LINE_CELLS: Final = 56
 """In fewer cells a lease of a list takes two lines."""
+_LEAST_OWNER: Final = 8
+"""In fewer cells an owner tells nothing."""
 _RELEASE_LIVE: Final = (
     "A holder that is alive works on until it learns, at its next renewal, that the lock is lost. "
     "Somebody else may have it by then."
@@ -182,13 +184,16 @@ def _listed(pinned: Pinned, lock: Lock, now: datetime, cells: int, lines: int) -
     stands = Span(f" {left:>4} {'stale' if is_stale else 'left '}", Role.STALE if is_stale else Role.TEXT)
     news = "" if is_stale else _tell(pinned, lock, now, briefly=True)
     signs = (f"  {news}" if news else "") + ("  hidden by the filter" if lease_of(lock) in pinned.hidden.pinned else "")
+    fence = f"  fence {lock.id}"
+    room = (cells - 20) // 2 if lines == 1 else cells - width(stands.text)
+    first = (*resource(lock, max(8, room)), stands)
+    taken = width(signs) + width(fence) + 2 + (width_of(first) if lines == 1 else 0)
     held: Line = (
         *([Span(signs, Role.EXPIRING, strong=True)] if signs else []),
-        Span(f"  {clean(lock.owner_id)}", Role.DIM),
-        Span(f"  fence {lock.id}", Role.FAINT),
+        Span(f"  {fit(clean(lock.owner_id), max(_LEAST_OWNER, cells - taken))}", Role.DIM),
+        Span(fence, Role.FAINT),
     )
-    room = (cells - 20) // 2 if lines == 1 else cells - width(stands.text)
-    return _together((*resource(lock, max(8, room)), stands), held, cells, lines)
+    return _together(first, held, cells, lines)
 
 
 def _together(first: Line, second: Line, cells: int, lines: int) -> list[Line]:

@@ -244,3 +244,13 @@ def test_a_list_on_a_narrow_screen_takes_two_lines_for_each_lease() -> None:
         "plan/import-customers-1",
         "  left out: gone, 0s ago",
     ]
+
+
+@pytest.mark.parametrize("cells", [40, 56, 69])
+def test_in_a_list_an_owner_gives_way_and_a_fence_is_told_in_full(cells: int) -> None:
+    pinned, _ = pinned_and_board(
+        Verb.PURGE, lock(4377, -6, name="import-customers-1", owner="worker-1@build-2:9610:d489a003")
+    )
+    (line,) = [line for line in says(pinned, 0, cells).splitlines() if "worker" in line]
+    assert line.endswith("  fence 4377")
+    assert "a003  fence" in line
