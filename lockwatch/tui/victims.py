@@ -184,16 +184,20 @@ def _listed(pinned: Pinned, lock: Lock, now: datetime, cells: int, lines: int) -
     stands = Span(f" {left:>4} {'stale' if is_stale else 'left '}", Role.STALE if is_stale else Role.TEXT)
     news = "" if is_stale else _tell(pinned, lock, now, briefly=True)
     signs = (f"  {news}" if news else "") + ("  hidden by the filter" if lease_of(lock) in pinned.hidden.pinned else "")
-    fence = f"  fence {lock.id}"
     room = (cells - 20) // 2 if lines == 1 else cells - width(stands.text)
     first = (*resource(lock, max(8, room)), stands)
-    taken = width(signs) + width(fence) + 2 + (width_of(first) if lines == 1 else 0)
-    held: Line = (
-        *([Span(signs, Role.EXPIRING, strong=True)] if signs else []),
-        Span(f"  {fit(clean(lock.owner_id), max(_LEAST_OWNER, cells - taken))}", Role.DIM),
-        Span(fence, Role.FAINT),
-    )
+    left_over = cells - width(signs) - (width_of(first) if lines == 1 else 0)
+    held = (*([Span(signs, Role.EXPIRING, strong=True)] if signs else []), *_held(lock, left_over))
     return _together(first, held, cells, lines)
+
+
+def _held(lock: Lock, cells: int) -> Line:
+    """Owner and fence. The owner gives way, and the fence is left out where that is not enough."""
+    fence = Span(f"  fence {lock.id}", Role.FAINT)
+    room = cells - 2 - width(fence.text)
+    is_told = room >= _LEAST_OWNER
+    owner = Span(f"  {fit(clean(lock.owner_id), room if is_told else max(1, cells - 2))}", Role.DIM)
+    return (owner, fence) if is_told else (owner,)
 
 
 def _together(first: Line, second: Line, cells: int, lines: int) -> list[Line]:

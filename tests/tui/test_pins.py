@@ -254,3 +254,12 @@ def test_in_a_list_an_owner_gives_way_and_a_fence_is_told_in_full(cells: int) ->
     (line,) = [line for line in says(pinned, 0, cells).splitlines() if "worker" in line]
     assert line.endswith("  fence 4377")
     assert "a003  fence" in line
+
+
+def test_beside_news_a_list_tells_the_owner_before_the_fence() -> None:
+    shown = board(*(lock(n, 6, name="import-customers", owner="worker-1@build-2:9610:d489a003") for n in range(7)))
+    renewed = [lock(n, 36, name="import-customers", owner="worker-1@build-2:9610:d489a003") for n in range(7)]
+    see(shown, snapshot(renewed, 6))
+    said = says(pin(Verb.RELEASE, shown.rows, shown), 8).splitlines()
+    (line,) = {line for line in said if "alive: renewed" in line}
+    assert line.endswith("  work…a003")
