@@ -34,7 +34,7 @@ async def take(service: LockService, plans: PlanLifecycleService, database: Sqli
     dashboard = _dashboard(service, plans)
     async with dashboard.run_test(size=SIZE) as pilot:
         await _until(pilot, lambda: _shows(dashboard, Standing.HELD, Standing.STALE, Standing.LATE))
-        await pilot.pause(0.2)  # the plan under the cursor is read
+        await pilot.pause(1.5)  # the plan under the cursor is read, and each row tells how it stands by now
         _draw(dashboard, "dashboard")
         await pilot.press("r")
         await pilot.pause(0.6)
@@ -54,6 +54,8 @@ async def take_narrow(service: LockService, plans: PlanLifecycleService) -> None
     dashboard = _dashboard(service, plans)
     async with dashboard.run_test(size=NARROW) as pilot:
         await _until(pilot, lambda: _shows(dashboard, Standing.HELD, Standing.STALE))
+        await pilot.press("g")
+        await pilot.pause(1.5)
         _draw(dashboard, "narrow")
 
 
