@@ -104,6 +104,7 @@ def test_an_expired_or_removed_lease_guards_nothing(service: LockService, site: 
     with losing(), service.hold("plan", "p1", "a") as lease:
         site.age("plan/p1")
         assert _lost(lease, engine).reason is LossReason.EXPIRED
+    with losing(), service.hold("plan", "p2", "a") as lease:
         site.execute("DELETE FROM locks")
         assert _lost(lease, engine).reason is LossReason.REMOVED
     assert _written(site) == 0
